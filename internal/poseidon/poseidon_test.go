@@ -16,15 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func le(t testing.TB, s string) fr.Element {
-	t.Helper()
-	raw, err := hex.DecodeString(s)
-	require.NoError(t, err)
-	e, err := fr.LittleEndian.Element((*[32]byte)(raw))
-	require.NoError(t, err)
-	return e
-}
-
 func leHex(e fr.Element) string {
 	var b [32]byte
 	fr.LittleEndian.PutElement(&b, e)
