@@ -233,7 +233,7 @@ func (b *Builder) parallelAssign(n int, f func(i int, b *Builder) error) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if err := f(i, c); err != nil {
+			if err := guard(func() error { return f(i, c) }); err != nil {
 				return err
 			}
 			c.asg.flush()
