@@ -141,17 +141,3 @@ func (e *emitter) maj(x, y, z boolean.Word) boolean.Word {
 	e.some(spread(c.emit)|spread(y.V&z.V&second)<<1, spread(c.where)|spread(second)<<1)
 	return c.r
 }
-
-// sum emits and gives the sum of ops, as n bits, unless all are constant.
-func (e *emitter) sum(n uint, ops ...boolean.Word) boolean.Word {
-	s, c := uint64(0), ^uint32(0)
-	for i := range ops {
-		s += uint64(ops[i].V)
-		c &= ops[i].C
-	}
-	if c != ^uint32(0) {
-		e.put(s, n)
-		c = 0
-	}
-	return boolean.Word{V: uint32(s), C: c}
-}
