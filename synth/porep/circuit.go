@@ -15,23 +15,10 @@ import (
 	"github.com/filgroth/filgroth/synth/vanilla"
 )
 
-const (
-	drgParents = 6
-	expParents = 8
-	parents    = drgParents + expParents
-	maxLayers  = 11
-)
+const maxLayers = 11
 
 // ErrCircuitInputs: values that do not fit the shape of their circuit.
 var ErrCircuitInputs = errors.New("porep: circuit inputs do not fit the circuit")
-
-// CircuitShape is everything that the constraints of a partition depend on.
-type CircuitShape struct {
-	Tree       vanilla.TreeShape // of the trees C and R-last
-	Nodes      uint64
-	Layers     int // 2 or 11
-	Challenges int // of one partition
-}
 
 // CircuitInputs are the values of one partition's circuit, public and private.
 type CircuitInputs struct {
@@ -47,7 +34,7 @@ type ChallengeInputs struct {
 	PathC     merkle.Path // of the node's own column
 	PathRLast merkle.Path
 	// Parents are the columns of the 6 DRG parents, then of the 8 expander parents.
-	Parents [parents]ColumnInputs
+	Parents [Parents]ColumnInputs
 }
 
 // ColumnInputs is a column of labels, layer 1 first, with its path in tree C.
@@ -59,13 +46,13 @@ type ColumnInputs struct {
 // Circuit is the StackedDRG circuit of one partition, identical in variables, rows and order to the deployed one. Inputs nil is
 // the blank circuit, enough for synth.Compile.
 type Circuit struct {
-	Shape  CircuitShape
+	Shape  Shape
 	Inputs *CircuitInputs
 }
 
 // instance is a circuit at work.
 type instance struct {
-	shape        CircuitShape
+	shape        Shape
 	treeD, treeC []int
 	cd, crl, cc  num.Num
 	replica      boolean.Vec
@@ -109,7 +96,7 @@ func (c *Circuit) Synthesize(b *synth.Builder) error {
 func (s *instance) challenge(b *synth.Builder, in *ChallengeInputs) error {
 	leaf := num.Alloc(b, in.Leaf)
 	merkle.Inclusion(b, merkle.SHA256, merkle.Var(leaf), s.treeD, in.PathD, merkle.Var(s.cd), true)
-	var cols [parents][maxLayers]num.Num
+	var cols [Parents][maxLayers]num.Num
 	for i := range cols {
 		if err := s.column(b, cols[i][:s.shape.Layers], &in.Parents[i]); err != nil {
 			return err
@@ -159,15 +146,15 @@ func (s *instance) column(b *synth.Builder, col []num.Num, in *ColumnInputs) err
 }
 
 // label recomputes the label of layer l. The parents' labels are decomposed anew for every layer, as deployed.
-func (s *instance) label(b *synth.Builder, l int, cols *[parents][maxLayers]num.Num, node boolean.Vec) (num.Num, error) {
-	var own [parents]boolean.Vec
-	n := drgParents
+func (s *instance) label(b *synth.Builder, l int, cols *[Parents][maxLayers]num.Num, node boolean.Vec) (num.Num, error) {
+	var own [Parents]boolean.Vec
+	n := DRGParents
 	if l > 1 {
-		n = parents
+		n = Parents
 	}
 	for i := range own[:n] {
 		row := l - 1
-		if i >= drgParents {
+		if i >= DRGParents {
 			row = l - 2
 		}
 		own[i] = cols[i][row].ToBitsLE(b).ReverseBitNumbering()
