@@ -1,0 +1,82 @@
+package msm
+
+import (
+	"math/big"
+
+	bls12381 "github.com/consensys/gnark-crypto/ecc/bls12-381"
+)
+
+// curve is what the sums need to know of a group: P is its affine point (infinity is
+// all zero), J its Jacobian point (infinity is the zero value, too: Z = 0).
+type curve[P, J any] struct {
+	infinite func(*P) bool
+	neg      func(dst, src *P)
+	addMixed func(*J, *P)
+	add      func(*J, *J)
+	double   func(*J)
+	mul      func(*P, *big.Int) J
+	infinity func() J
+	// newAdder makes the scratch of one worker.
+	newAdder func() adder[P]
+	// slice is how many points a worker takes through a tree at once.
+	slice int
+}
+
+// An entry names a point with its sign: index<<1, plus 1 for the negative.
+type entry = uint32
+
+// maxPoints bounds the points of a call, so that an entry holds any index.
+const maxPoints = 1 << 31
+
+// adder adds pairs of points: dst[out[i]] = src[a[i]] + src[b[i]], by entries a and b.
+// dst and src do not overlap; out has no index twice. clean promises that no point of
+// src is infinity; the result says whether that holds for what was written to dst.
+type adder[P any] interface {
+	add(dst, src []P, a, b []entry, out []uint32, clean bool) bool
+}
+
+func g1Curve(k Kernel) *curve[bls12381.G1Affine, bls12381.G1Jac] {
+	type P = bls12381.G1Affine
+	type J = bls12381.G1Jac
+	c := &curve[P, J]{
+		infinite: func(p *P) bool { return p.IsInfinity() },
+		neg:      func(dst, src *P) { dst.Neg(src) },
+		addMixed: func(j *J, p *P) { j.AddMixed(p) },
+		add:      func(j, q *J) { j.AddAssign(q) },
+		double:   func(j *J) { j.DoubleAssign() },
+		mul: func(p *P, s *big.Int) J {
+			var j J
+			j.FromAffine(p)
+			j.ScalarMultiplication(&j, s)
+			return j
+		},
+		infinity: func() J { var j J; j.FromAffine(new(P)); return j },
+		newAdder: func() adder[P] { return newG1Generic() },
+		slice:    1 << 14,
+	}
+	if k != KernelGeneric && haveIFMA() {
+		c.newAdder = newG1IFMA
+	}
+	return c
+}
+
+func g2Curve(Kernel) *curve[bls12381.G2Affine, bls12381.G2Jac] {
+	type P = bls12381.G2Affine
+	type J = bls12381.G2Jac
+	return &curve[P, J]{
+		infinite: func(p *P) bool { return p.IsInfinity() },
+		neg:      func(dst, src *P) { dst.Neg(src) },
+		addMixed: func(j *J, p *P) { j.AddMixed(p) },
+		add:      func(j, q *J) { j.AddAssign(q) },
+		double:   func(j *J) { j.DoubleAssign() },
+		mul: func(p *P, s *big.Int) J {
+			var j J
+			j.FromAffine(p)
+			j.ScalarMultiplication(&j, s)
+			return j
+		},
+		infinity: func() J { var j J; j.FromAffine(new(P)); return j },
+		newAdder: func() adder[P] { return newG2Generic() },
+		slice:    1 << 13,
+	}
+}
