@@ -172,3 +172,12 @@ func EnforceEqual(b *synth.Builder, x, y Bool) error {
 	b.Enforce(nil, nil, l)
 	return nil
 }
+
+// XorRepeating is in ^ key with the key repeated as often as needed, operand in first. No Filecoin circuit uses it.
+func XorRepeating(b *synth.Builder, key, in []Bool) []Bool {
+	out := make([]Bool, len(in))
+	for i := range in {
+		out[i] = Xor(b, in[i], key[i%len(key)])
+	}
+	return out
+}
