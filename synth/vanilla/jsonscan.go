@@ -134,7 +134,12 @@ func (d *jsonReader) rawString() (raw []byte, escaped bool, err error) {
 			return d.b[start:d.i], escaped, nil
 		case c == '\\':
 			escaped = true
-			i++
+			n := escapeLen(d.b[i:])
+			if n == 0 {
+				d.i = i
+				return nil, false, d.fail("malformed escape in a string")
+			}
+			i += n - 1
 		case c < 0x20:
 			d.i = i
 			return nil, false, d.fail("control character in a string")
@@ -142,6 +147,28 @@ func (d *jsonReader) rawString() (raw []byte, escaped bool, err error) {
 	}
 	d.i = len(d.b)
 	return nil, false, d.fail("found the end of the input in a string")
+}
+
+// escapeLen is the length of the escape sequence at the start of b, 0 if it is malformed.
+func escapeLen(b []byte) int {
+	if len(b) < 2 {
+		return 0
+	}
+	switch b[1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return 2
+	case 'u':
+		if len(b) < 6 {
+			return 0
+		}
+		for _, c := range b[2:6] {
+			if c-'0' > 9 && (c|0x20)-'a' > 5 {
+				return 0
+			}
+		}
+		return 6
+	}
+	return 0
 }
 
 func (d *jsonReader) literal(s string) error {
@@ -261,7 +288,7 @@ func (d *jsonReader) skipKey() error {
 func (d *jsonReader) scalar() error {
 	switch c := d.peek(); {
 	case c == '"':
-		_, err := d.str()
+		_, _, err := d.rawString()
 		return err
 	case c == 't':
 		return d.literal("true")

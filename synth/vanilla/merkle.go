@@ -130,32 +130,33 @@ func (p *MerkleProof) SetIndex(leaf uint64) {
 	}
 }
 
-// CheckShape reports, with its path, a form, level count or sibling count that differs from the tree's, and an index that is out of
-// range; for proofs that did not come through a decoder.
+// CheckShape reports, with its path, a form, level count or sibling count that differs from the tree's, an index that is out of
+// range, and a node that is not canonical; for proofs that did not come through a decoder.
 func (p *MerkleProof) CheckShape(t TreeShape, leaves uint64) error {
-	_, err := AppendBincode(nil, func(w Walker) error { return p.Walk(w, t, leaves) })
-	return err
+	return Validate(func(w Walker) error { return p.Walk(w, t, leaves) })
 }
 
-// Verify reports whether the path hashes from the leaf to the root, with Poseidon.
-func (p *MerkleProof) Verify() bool {
-	root, err := p.Root.Fr()
-	if err != nil {
-		return false
-	}
+// PoseidonRoot hashes the path from the leaf upward; false if the path is malformed.
+func (p *MerkleProof) PoseidonRoot() (Commitment, bool) {
 	cur, err := p.Leaf.Fr()
 	if err != nil {
-		return false
+		return Commitment{}, false
 	}
 	for _, part := range [][]PathElement{p.Base, p.Sub, p.Top} {
 		for i := range part {
 			var ok bool
 			if cur, ok = part[i].poseidon(cur); !ok {
-				return false
+				return Commitment{}, false
 			}
 		}
 	}
-	return cur.Equal(&root)
+	return FromFr(cur), true
+}
+
+// Verify reports whether the path hashes from the leaf to the root, with Poseidon.
+func (p *MerkleProof) Verify() bool {
+	root, ok := p.PoseidonRoot()
+	return ok && root == p.Root
 }
 
 func (e *PathElement) poseidon(cur fr.Element) (fr.Element, bool) {
@@ -179,16 +180,16 @@ func (e *PathElement) poseidon(cur fr.Element) (fr.Element, bool) {
 	return poseidon.Sum(row[:arity]), true
 }
 
-// VerifySHA256 is Verify for the binary data tree: SHA-256 of two children, truncated to 254 bits.
-func (p *MerkleProof) VerifySHA256() bool {
+// SHA256Root is PoseidonRoot for the binary data tree: SHA-256 of two children, truncated to 254 bits.
+func (p *MerkleProof) SHA256Root() (Commitment, bool) {
 	if len(p.Sub) != 0 || len(p.Top) != 0 {
-		return false
+		return Commitment{}, false
 	}
 	cur := p.Leaf
 	for i := range p.Base {
 		e := &p.Base[i]
 		if len(e.Hashes) != 1 || e.Index > 1 {
-			return false
+			return Commitment{}, false
 		}
 		if e.Index == 0 {
 			cur = SHA256Pair(&cur, &e.Hashes[0])
@@ -196,7 +197,13 @@ func (p *MerkleProof) VerifySHA256() bool {
 			cur = SHA256Pair(&e.Hashes[0], &cur)
 		}
 	}
-	return cur == p.Root
+	return cur, true
+}
+
+// VerifySHA256 is Verify for the binary data tree.
+func (p *MerkleProof) VerifySHA256() bool {
+	root, ok := p.SHA256Root()
+	return ok && root == p.Root
 }
 
 // SHA256Pair is the parent of two nodes of the data tree.
