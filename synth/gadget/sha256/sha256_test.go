@@ -111,17 +111,7 @@ type random struct {
 }
 
 func (r *random) Synthesize(b *synth.Builder) error {
-	bits := make([]boolean.Bool, len(r.bits))
-	for i, v := range r.bits {
-		switch r.kind[i] {
-		case synth.Plain:
-			bits[i] = boolean.Alloc(b, v)
-		case synth.Negated:
-			bits[i] = boolean.Alloc(b, !v).Not()
-		default:
-			bits[i] = boolean.Const(v)
-		}
-	}
+	bits := allocKinds(b, r.bits, r.kind)
 	var pieces []boolean.Vec
 	for i := range r.cut[1:] {
 		pieces = append(pieces, boolean.Of(b, bits[r.cut[i]:r.cut[i+1]]))
@@ -131,6 +121,21 @@ func (r *random) Synthesize(b *synth.Builder) error {
 		require.Equal(r.t, r.want, show(d))
 	}
 	return err
+}
+
+func allocKinds(b *synth.Builder, v []bool, kind []synth.WireKind) []boolean.Bool {
+	bits := make([]boolean.Bool, len(v))
+	for i := range v {
+		switch kind[i] {
+		case synth.Plain:
+			bits[i] = boolean.Alloc(b, v[i])
+		case synth.Negated:
+			bits[i] = boolean.Alloc(b, !v[i]).Not()
+		default:
+			bits[i] = boolean.Const(v[i])
+		}
+	}
+	return bits
 }
 
 func newRandom(t *testing.T, rng *rand.Rand, n int) *random {
@@ -176,6 +181,49 @@ func TestRandom(t *testing.T) {
 		gadgettest.CheckDirect(t, s, a, d)
 		require.NoError(t, d.Close())
 	}
+}
+
+// TestRandomState is TestRandom for one compression of a block and a state of all kinds of bits, which reaches every rule
+// of choice and majority.
+func TestRandomState(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for i := 0; i < 12; i++ {
+		bits, kind := make([]bool, 768), make([]synth.WireKind, 768)
+		kinds := 1 + rng.IntN(4)
+		run, k := 0, synth.Plain
+		for j := range bits {
+			bits[j] = rng.IntN(2) == 1
+			if run--; run < 0 {
+				run, k = rng.IntN(1+i*i/4), synth.WireKind(rng.IntN(kinds))
+			}
+			kind[j] = k
+		}
+		var digests []string
+		c := gadgettest.Func(func(b *synth.Builder) error {
+			v := boolean.Of(b, allocKinds(b, bits, kind))
+			d, err := gadget.Compress(b, v.Slice(0, 512), v.Slice(512, 768))
+			if b.HasValues() {
+				digests = append(digests, show(d))
+			}
+			return err
+		})
+		s, err := synth.Compile(t.Context(), c)
+		require.NoError(t, err)
+		a := gadgettest.Assign(t, s, c)
+		d, err := synth.DirectSynthesize(t.Context(), c, s, synth.DirectConfig{})
+		require.NoError(t, err)
+		gadgettest.CheckDirect(t, s, a, d)
+		require.NoError(t, d.Close())
+		require.Equal(t, digests[1], digests[0])
+	}
+}
+
+// TestTemplates: blocks with the same kinds of bits are stored once.
+func TestTemplates(t *testing.T) {
+	s, err := synth.Compile(t.Context(), blocks(5, func() {}))
+	require.NoError(t, err)
+	require.Len(t, s.Templates(), 2, "the allocation of the inputs and one compression")
+	require.Len(t, s.Instances(), 6)
 }
 
 func TestLengths(t *testing.T) {
