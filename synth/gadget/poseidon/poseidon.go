@@ -85,3 +85,19 @@ func hash(b *synth.Builder, tag uint64, in []num.Num) num.Num {
 	}
 	return res
 }
+
+// HashMD allocates the hash of any number of inputs, at least one, by chaining hashes of 36: the state, then up to 35 inputs,
+// then zeros that are allocated. No Filecoin circuit uses it.
+func HashMD(b *synth.Builder, in []num.Num) num.Num {
+	state := in[0]
+	for rest := in[1:]; len(rest) > 0; {
+		n := min(len(rest), native.MaxArity-1)
+		row := append([]num.Num{state}, rest[:n]...)
+		rest = rest[n:]
+		for len(row) < native.MaxArity {
+			row = append(row, num.Alloc(b, fr.Element{}))
+		}
+		state = hash(b, 0, row)
+	}
+	return state
+}
