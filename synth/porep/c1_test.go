@@ -68,6 +68,7 @@ func TestEnvelope(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, &Envelope{SectorNum: 7, SectorSize: 2048, C1: c}, e)
 	viaC1, err := DecodeC1(wrap(2048, strings.ReplaceAll(text, "/", `\/`)))
+	require.NoError(t, err)
 	require.Equal(t, c, viaC1)
 	for _, bad := range []struct {
 		doc  []byte
