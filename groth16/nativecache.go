@@ -1,0 +1,176 @@
+package groth16
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"path/filepath"
+	"unsafe"
+
+	bls12381 "github.com/consensys/gnark-crypto/ecc/bls12-381"
+	"github.com/filgroth/filgroth/internal/atomicfile"
+	"github.com/filgroth/filgroth/internal/par"
+	"github.com/filgroth/filgroth/pinning"
+)
+
+// The native cache file holds the decoded points of a key, so that the CPU backend maps them instead of decoding. It is
+// derived data: whatever is wrong with it, it is made anew from the parameter file. Layout, little endian: a header of
+// 4096 bytes (magic, version, point sizes, identity of the key, size of the parameter file, for each section its offset,
+// length in points and CRC-32C, CRC-32C of the header), then the sections in memory form, each at a multiple of 4096.
+const (
+	cacheMagic   = "FILGKEY\x00"
+	cacheVersion = 1
+	cacheHeader  = 4096
+	cacheAlign   = 4096
+	// maxCachedKey is the size above which a key gets no second copy on disk.
+	maxCachedKey = 4 << 30
+)
+
+var (
+	castagnoli         = crc32.MakeTable(crc32.Castagnoli)
+	errCache           = errors.New("groth16: native key cache does not match")
+	nativeLittleEndian = *(*byte)(unsafe.Pointer(&[1]uint16{1})) == 1
+)
+
+func (k *ProvingKey) cachePath(dir string, id [32]byte) string {
+	return filepath.Join(dir, "native-"+hex.EncodeToString(id[:16])+".key")
+}
+
+func align(n int64) int64 { return (n + cacheAlign - 1) &^ (cacheAlign - 1) }
+
+// cacheLayout gives the offsets of the sections and the size of the file.
+func (k *ProvingKey) cacheLayout() (offs [NumSections]int64, size int64) {
+	size = cacheHeader
+	for s := SectionH; s < NumSections; s++ {
+		offs[s] = size
+		n := nativeG1
+		if s == SectionB2 {
+			n = nativeG2
+		}
+		size = align(size + int64(n)*int64(k.lens[s]))
+	}
+	return offs, size
+}
+
+// cacheHead is the header for given checksums.
+func (k *ProvingKey) cacheHead(id [32]byte, crcs [NumSections]uint32) []byte {
+	b := make([]byte, cacheHeader)
+	copy(b, cacheMagic)
+	le := binary.LittleEndian
+	le.PutUint32(b[8:], cacheVersion)
+	le.PutUint32(b[12:], uint32(nativeG1))
+	le.PutUint32(b[16:], uint32(nativeG2))
+	copy(b[24:], id[:])
+	le.PutUint64(b[56:], uint64(k.size))
+	offs, _ := k.cacheLayout()
+	for s := range offs {
+		le.PutUint64(b[64+24*s:], uint64(offs[s]))
+		le.PutUint64(b[72+24*s:], uint64(k.lens[s]))
+		le.PutUint32(b[80+24*s:], crcs[s])
+	}
+	le.PutUint32(b[cacheHeader-4:], crc32.Checksum(b[:cacheHeader-4], castagnoli))
+	return b
+}
+
+func pointBytes[P any](p []P) []byte {
+	if len(p) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(&p[0])), len(p)*int(unsafe.Sizeof(p[0])))
+}
+
+func (n *native) bytes(s Section) []byte {
+	if s == SectionB2 {
+		return pointBytes(n.b2)
+	}
+	return pointBytes(n.g1[s])
+}
+
+func (k *ProvingKey) writeCache(ctx context.Context, dir string, n *native) error {
+	id, err := k.Identity()
+	if err != nil {
+		return err
+	}
+	var crcs [NumSections]uint32
+	for s := range crcs {
+		crcs[s] = crc32.Checksum(n.bytes(Section(s)), castagnoli)
+	}
+	offs, size := k.cacheLayout()
+	return atomicfile.Write(k.cachePath(dir, id), 0o644, func(w io.Writer) error {
+		w = ctxWriter{ctx, w}
+		at := int64(0)
+		put := func(b []byte) error {
+			for len(b) > 0 {
+				m, err := w.Write(b[:min(len(b), ioChunk)])
+				at += int64(m)
+				if err != nil {
+					return err
+				}
+				b = b[m:]
+			}
+			return nil
+		}
+		if err := put(k.cacheHead(id, crcs)); err != nil {
+			return err
+		}
+		for s := range crcs {
+			if err := put(make([]byte, offs[s]-at)); err != nil {
+				return err
+			}
+			if err := put(n.bytes(Section(s))); err != nil {
+				return err
+			}
+		}
+		return put(make([]byte, size-at))
+	})
+}
+
+// openCache maps the cache file and checks all of it.
+func (k *ProvingKey) openCache(dir string) (_ *native, err error) {
+	id, err := k.Identity()
+	if err != nil {
+		return nil, err
+	}
+	f, err := pinning.MapFile(k.cachePath(dir, id))
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.Close())
+		}
+	}()
+	offs, size := k.cacheLayout()
+	b := f.Bytes()
+	if int64(len(b)) != size {
+		return nil, fmt.Errorf("%w: %w", errCache, &LengthError{size, int64(len(b))})
+	}
+	n := &native{free: []func() error{f.Close}}
+	for s := range offs {
+		p, l := unsafe.Pointer(&b[min(offs[s], size-1)]), k.lens[s]
+		switch {
+		case l == 0:
+		case Section(s) == SectionB2:
+			n.b2 = unsafe.Slice((*bls12381.G2Affine)(p), l)
+		default:
+			n.g1[s] = unsafe.Slice((*bls12381.G1Affine)(p), l)
+		}
+	}
+	var crcs [NumSections]uint32
+	err = par.Do(context.Background(), 0, NumSections, func(_, s int) error {
+		crcs[s] = crc32.Checksum(n.bytes(Section(s)), castagnoli)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(b[:cacheHeader], k.cacheHead(id, crcs)) {
+		return nil, fmt.Errorf("%w: header or checksum", errCache)
+	}
+	return n, nil
+}
