@@ -16,6 +16,14 @@
 
 namespace fg {
 
+// Multiprocessors of the current device.
+inline int device_sms() {
+  int dev = 0, sms = 0;
+  FG_CUDA(cudaGetDevice(&dev));
+  FG_CUDA(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, dev));
+  return sms;
+}
+
 struct MsmConfig {
   int window = 0;     // bits of a window, 1..24; 0 = choose from the size
   size_t budget = 0;  // bytes of workspace that may be planned; 0 = no limit
