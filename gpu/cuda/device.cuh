@@ -32,7 +32,9 @@ enum Code : int {
 struct Error : std::exception {
   int code;
   int cuda;
-  char text[232];
+  uint64_t need = 0, have = 0;  // bytes, for E_MEMORY where known
+  int64_t index = -1;           // the offending element, for E_POINT
+  char text[224];
 
   Error(int code_, int cuda_, const char* what_, const char* file, int line) noexcept : code(code_), cuda(cuda_) {
     const char* base = file;
@@ -68,9 +70,12 @@ inline bool fault_due() {
   return n.fetch_sub(1) == 1;
 }
 
-// Bytes held through the owners below, over all devices of the process.
+// Bytes held through the owners below, by device ordinal, and page-locked host memory.
+constexpr int MAX_DEVICES = 64;
+
 struct Counters {
-  std::atomic<int64_t> device{0}, pinned{0}, device_peak{0};
+  std::atomic<int64_t> device[MAX_DEVICES] = {}, peak[MAX_DEVICES] = {};
+  std::atomic<int64_t> pinned{0};
 };
 
 inline Counters& counters() {
@@ -78,11 +83,12 @@ inline Counters& counters() {
   return c;
 }
 
-inline void count_device(int64_t n) {
+inline void count_device(int ordinal, int64_t n) {
+  if (ordinal < 0 || ordinal >= MAX_DEVICES) return;
   Counters& c = counters();
-  int64_t now = c.device.fetch_add(n) + n;
-  int64_t peak = c.device_peak.load();
-  while (now > peak && !c.device_peak.compare_exchange_weak(peak, now)) {
+  int64_t now = c.device[ordinal].fetch_add(n) + n;
+  int64_t peak = c.peak[ordinal].load();
+  while (now > peak && !c.peak[ordinal].compare_exchange_weak(peak, now)) {
   }
 }
 
@@ -105,16 +111,19 @@ template <typename T>
 class Buffer {
   T* p_ = nullptr;
   size_t n_ = 0;
+  int ordinal_ = -1;
 
 public:
   Buffer() = default;
   explicit Buffer(size_t n) { alloc(n); }
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
-  Buffer(Buffer&& o) noexcept : p_(std::exchange(o.p_, nullptr)), n_(std::exchange(o.n_, 0)) {}
+  Buffer(Buffer&& o) noexcept
+      : p_(std::exchange(o.p_, nullptr)), n_(std::exchange(o.n_, 0)), ordinal_(o.ordinal_) {}
   Buffer& operator=(Buffer&& o) noexcept {
     std::swap(p_, o.p_);
     std::swap(n_, o.n_);
+    std::swap(ordinal_, o.ordinal_);
     return *this;
   }
   ~Buffer() { release(); }
@@ -125,10 +134,11 @@ public:
     if (n == 0) return;
     if (n > (size_t(1) << 44) / sizeof(T)) FG_FAIL(E_ARGUMENT, "allocation of %zu values", n);
     void* p = nullptr;
+    FG_CUDA(cudaGetDevice(&ordinal_));
     FG_CUDA(cudaMalloc(&p, n * sizeof(T)));
     p_ = static_cast<T*>(p);
     n_ = n;
-    count_device(int64_t(n * sizeof(T)));
+    count_device(ordinal_, int64_t(n * sizeof(T)));
   }
   // reserve keeps what is there if it is large enough.
   void reserve(size_t n) {
@@ -137,7 +147,7 @@ public:
   void release() noexcept {
     if (!p_) return;
     cudaFree(p_);
-    count_device(-int64_t(n_ * sizeof(T)));
+    count_device(ordinal_, -int64_t(n_ * sizeof(T)));
     p_ = nullptr;
     n_ = 0;
   }

@@ -122,6 +122,18 @@ inline void launch(dim3 grid, dim3 threads, size_t shared_bytes, const std::func
 inline void __syncthreads() { fg_emu::yield(); }
 inline void __syncwarp(unsigned = 0xffffffffu) { fg_emu::yield(); }
 
+// Every thread of the block must take part, as for the barriers.
+template <class T>
+inline T __shfl_xor_sync(unsigned, T v, int mask, int = 32) {
+  static T lane[1024];
+  unsigned i = fg_emu::thread_idx().x;
+  lane[i] = v;
+  fg_emu::yield();
+  T r = lane[i ^ unsigned(mask)];
+  fg_emu::yield();
+  return r;
+}
+
 inline unsigned __brev(unsigned x) {
   unsigned r = 0;
   for (int i = 0; i < 32; i++) r |= ((x >> i) & 1u) << (31 - i);
@@ -131,6 +143,11 @@ inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
 inline int __clz(int x) { return x ? __builtin_clz(unsigned(x)) : 32; }
 inline int __ffs(int x) { return __builtin_ffs(x); }
+inline int __ffsll(long long x) { return __builtin_ffsll(x); }
+inline unsigned __funnelshift_r(unsigned lo, unsigned hi, unsigned s) {
+  s &= 31;
+  return s ? (lo >> s) | (hi << (32 - s)) : lo;
+}
 template <class T>
 inline T __ldg(const T* p) { return *p; }
 template <class T, class U>

@@ -1,0 +1,102 @@
+// What the files that implement filgroth_cuda.h share: handles, and the frame in which every entry runs.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <tuple>
+
+#include "device.cuh"
+#include "filgroth_cuda.h"
+#include "msm.cuh"
+#include "ntt.cuh"
+
+namespace fg {
+
+// DeviceScope makes a device current and puts the thread's own back.
+class DeviceScope {
+  int before_ = -1;
+
+ public:
+  explicit DeviceScope(int ordinal) {
+    FG_CUDA(cudaGetDevice(&before_));
+    FG_CUDA(cudaSetDevice(ordinal));
+  }
+  DeviceScope(const DeviceScope&) = delete;
+  DeviceScope& operator=(const DeviceScope&) = delete;
+  ~DeviceScope() { cudaSetDevice(before_); }
+};
+
+// guarded runs f and turns what it throws into a result.
+template <class F>
+fg_result guarded(F f) noexcept {
+  fg_result r{};
+  r.index = -1;
+  try {
+    f();
+    return r;
+  } catch (const Error& e) {
+    r.code = e.code;
+    r.cuda = e.cuda;
+    r.need = e.need;
+    r.have = e.have;
+    r.index = e.index;
+    std::snprintf(r.message, sizeof r.message, "%s", e.text);
+  } catch (const std::bad_alloc&) {
+    r.code = E_HOST_MEMORY;
+    std::snprintf(r.message, sizeof r.message, "out of host memory");
+  } catch (const std::exception& e) {
+    r.code = E_INTERNAL;
+    std::snprintf(r.message, sizeof r.message, "%s", e.what());
+  } catch (...) {
+    r.code = E_INTERNAL;
+    std::snprintf(r.message, sizeof r.message, "unknown exception");
+  }
+  return r;
+}
+
+template <class F>
+fg_result guarded_on(int ordinal, F f) noexcept {
+  return guarded([&] {
+    DeviceScope scope(ordinal);
+    f();
+  });
+}
+
+// released runs f, which gives resources back, with a device current. It makes no checked call: an injected fault must
+// not turn into a leak.
+template <class F>
+void released_on(int ordinal, F f) noexcept {
+  int before = -1;
+  cudaGetDevice(&before);
+  cudaSetDevice(ordinal);
+  f();
+  if (before >= 0) cudaSetDevice(before);
+}
+
+}  // namespace fg
+
+// The device handle owns what calls share. Its scratch memory is used by one call at a time.
+struct fg_device {
+  const int ordinal;
+  const uint64_t budget;
+  fg::Stream main;
+  fg::MsmContext msm;
+
+  fg_device(int ordinal_, uint64_t budget_) : ordinal(ordinal_), budget(budget_) {}
+
+  // Bytes that may still be allocated, scratch memory counted as free.
+  uint64_t available() const;
+  // Throws E_MEMORY unless so many bytes are available.
+  void require(uint64_t bytes, const char* what) const;
+  // At least so many bytes, valid until the next call; the contents are undefined.
+  void* scratch(uint64_t bytes);
+  uint64_t scratch_bytes() const { return scratch_.bytes(); }
+  const fg::NttPlan& ntt_plan(int log_n, fg::NttDirection dir, bool coset);
+  const fg::Quotient& quotient(int log_n);
+  void trim();
+
+ private:
+  fg::Buffer<unsigned char> scratch_;
+  std::map<std::tuple<int, int, bool>, std::unique_ptr<fg::NttPlan>> plans_;
+  std::map<int, std::unique_ptr<fg::Quotient>> quotients_;
+};

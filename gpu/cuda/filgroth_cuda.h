@@ -1,0 +1,90 @@
+// The C interface of libfilgroth_cuda.so. Field elements are those of gnark-crypto in memory: Montgomery form,
+// little-endian words. Every function that can fail returns a result by value; code 0 is success, and then only are the
+// outputs set. No exception and no signal leaves the library. A handle belongs to one device; calls on handles of one
+// device must not overlap in time, unless the function says otherwise. Pointers are host pointers.
+#ifndef FILGROTH_CUDA_H
+#define FILGROTH_CUDA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define FG_ABI_VERSION 1
+#define FG_API __attribute__((visibility("default")))
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+  int32_t code;  // fg_code
+  int32_t cuda;  // the CUDA error, if that was the cause
+  uint64_t need, have;  // bytes, for FG_E_MEMORY where known
+  int64_t index;        // the offending element, for FG_E_POINT; else -1
+  char message[224];
+} fg_result;
+
+enum fg_code {
+  FG_OK = 0,
+  FG_E_CUDA = 1,
+  FG_E_MEMORY = 2,
+  FG_E_ARGUMENT = 3,
+  FG_E_CANCELLED = 4,
+  FG_E_POINT = 5,
+  FG_E_INTERNAL = 6,
+  FG_E_HOST_MEMORY = 7,
+  FG_E_NO_DEVICE = 8,
+  FG_E_NO_DRIVER = 9,
+  FG_E_ARCH = 10
+};
+
+typedef struct {
+  char name[128];
+  int32_t major, minor, processors;
+  int32_t runs;  // whether the library holds code for it
+  uint64_t memory_total, memory_free;
+} fg_device_info;
+
+typedef struct {
+  int64_t device, device_peak;  // of one device
+  int64_t pinned;               // page-locked by the library
+} fg_bytes;
+
+// Library and machine. These may be called from any thread at any time.
+FG_API uint32_t fg_abi_version(void);
+FG_API const char* fg_source_digest(void);   // SHA-256 of the sources, hex
+FG_API const char* fg_architectures(void);   // what was compiled, e.g. "80 86 89 90 90+ptx"
+FG_API fg_result fg_versions(int32_t* driver, int32_t* runtime, int32_t* devices);
+FG_API fg_result fg_device_query(int32_t ordinal, fg_device_info* out);
+FG_API void fg_bytes_held(int32_t ordinal, fg_bytes* out);
+FG_API void fg_bytes_reset_peak(int32_t ordinal);
+// The n-th checked CUDA call from now on fails (0: none); fg_fault_left says how many calls are left until then.
+FG_API void fg_fault_set(int64_t n);
+FG_API int64_t fg_fault_left(void);
+// Page-locks memory that the caller owns, for all devices. bytes = 0 does nothing.
+FG_API fg_result fg_host_register(void* p, uint64_t bytes);
+FG_API fg_result fg_host_unregister(void* p);
+
+// A device: streams, twiddles and scratch memory that calls on it share.
+// budget bounds the device bytes that the library holds on it at any time (0: what is free), so that a small card can
+// be imitated on a big one.
+typedef struct fg_device fg_device;
+FG_API fg_result fg_device_open(int32_t ordinal, uint64_t budget, fg_device** out);
+FG_API void fg_device_close(fg_device* d);
+// Gives scratch memory and cached twiddles back.
+FG_API fg_result fg_device_trim(fg_device* d);
+
+// Transform of 2^log_n elements in place, natural order on both sides, result reduced. With coset: values on 7*H.
+FG_API fg_result fg_ntt(fg_device* d, int32_t log_n, int32_t inverse, int32_t coset, void* v, const int32_t* cancel);
+// Evaluations a, b, c on the domain to the coefficients of (a*b - c)/(X^m - 1), into a.
+FG_API fg_result fg_quotient(fg_device* d, int32_t log_n, void* a, const void* b, const void* c, const int32_t* cancel);
+// sum of k_i * P_i; group is 1 or 2, points are affine (96 or 192 bytes, infinity zero), out is Jacobian (144 or 288
+// bytes). Either bits is null and scalars has n elements; or bits has n bits in words of 64 and scalars has tails
+// elements, the multipliers of the points at tail_at. Points that do not fit are taken in chunks.
+FG_API fg_result fg_msm(fg_device* d, int32_t group, uint64_t n, const void* points, const void* scalars,
+                        const uint64_t* bits, uint64_t tails, const uint32_t* tail_at, int32_t window, void* out,
+                         const int32_t* cancel);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
