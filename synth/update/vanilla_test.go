@@ -121,13 +121,10 @@ func TestCheckNamesTheFault(t *testing.T) {
 		"challenge_proofs[9].proof_r_old.data.Single: leaf and path do not hash":           func(_ *Public, p *PartitionProof) { p.Challenges[9].ROld.Leaf[0] ^= 1 },
 		"challenge_proofs[2].proof_r_new.data.Single.root: is not the root of tree R-last": func(_ *Public, p *PartitionProof) { p.Challenges[2].RNew.Root[0] ^= 1 },
 		"challenge_proofs[1].proof_r_new.data.Single: path of leaf":                        func(_ *Public, p *PartitionProof) { p.Challenges[1].RNew.Base[0].Index ^= 1 },
-		"proof_r_new.data.Single.leaf: is not the encoding of the old replica node": func(u *Public, _ *PartitionProof) { u.Shape.H[0] = 2 },
-			p.Challenges[1].RNew = p.Challenges[1].ROld
-			p.Challenges[1].RNew.Root = p.Challenges[0].RNew.Root
-		},
-		"vanilla_proofs[0].apex_leafs: has 7 elements, want 8": func(_ *Public, p *PartitionProof) { p.Apex = p.Apex[:7] },
-		"comm_r_new: is not a canonical":                       func(u *Public, _ *PartitionProof) { u.CommRNew[31] = 0xff },
-		"h selector 6 is not below 6":                          func(u *Public, _ *PartitionProof) { u.HSelect = 6 },
+		"proof_r_new.data.Single.leaf: is not the encoding of the old replica node":        func(u *Public, _ *PartitionProof) { u.Shape.H[0] = 2 },
+		"vanilla_proofs[0].apex_leafs: has 7 elements, want 8":                             func(_ *Public, p *PartitionProof) { p.Apex = p.Apex[:7] },
+		"comm_r_new: is not a canonical":                                                   func(u *Public, _ *PartitionProof) { u.CommRNew[31] = 0xff },
+		"h selector 6 is not below 6":                                                      func(u *Public, _ *PartitionProof) { u.HSelect = 6 },
 	} {
 		public, p, _ := goldenUpdate(t)
 		alter(public, p)
