@@ -57,8 +57,9 @@ func Assemble(public *Public, proofs []*SectorProof) ([]*Partition, error) {
 }
 
 // add appends the circuit sectors of one sector.
-func (p *Partition) add(public *Public, position int, proof *SectorProof) {
-	s := CircuitSector{Sector: public.Sectors[position], Position: position, CommC: proof.CommC, CommRLast: proof.CommRLast}
+func (p *Partition) add(public *Public, i int, proof *SectorProof) {
+	position := public.Offset + i
+	s := CircuitSector{Sector: public.Sectors[i], Position: position, CommC: proof.CommC, CommRLast: proof.CommRLast}
 	challenges := public.Config.Challenges(public.Randomness, s.Sector.ID, position)
 	per := public.Config.Shape.Challenges
 	for n := 0; n < len(challenges); n += per {

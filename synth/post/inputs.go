@@ -12,6 +12,9 @@ type Public struct {
 	Config     Config
 	Randomness vanilla.Commitment
 	Sectors    []Sector // see SortSectors; one for winning
+	// Offset is the position of Sectors[0] in the list of all sectors, for one window partition proven alone: the challenges of API
+	// 1.0.0 depend on it.
+	Offset int
 }
 
 // check refuses what no proof can exist for.
@@ -64,7 +67,7 @@ func (p *Public) Inputs(partition int) ([]fr.Element, error) {
 	for i := from; i < to; i++ {
 		block = block[:0]
 		commR := p.Sectors[i].CommR.FrReduced() // canonical, see check
-		for n, c := range p.Config.Challenges(p.Randomness, p.Sectors[i].ID, i) {
+		for n, c := range p.Config.Challenges(p.Randomness, p.Sectors[i].ID, p.Offset+i) {
 			if n%per == 0 {
 				block = append(block, commR)
 			}
