@@ -56,7 +56,9 @@ var outside = map[string][]string{
 	"github.com/stretchr/testify":       {"msm/msmtest", "ntt/ntttest", "groth16/groth16test", "internal/golden"},
 }
 
-func within(pkg, tree string) bool { return tree == "" || pkg == tree || strings.HasPrefix(pkg, tree+"/") }
+func within(pkg, tree string) bool {
+	return tree == "" || pkg == tree || strings.HasPrefix(pkg, tree+"/")
+}
 
 // place gives the layer and the name in it of a package given relative to the module.
 func place(pkg string) (int, string) {

@@ -1,0 +1,141 @@
+package filgroth
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/filgroth/filgroth/groth16"
+	"github.com/filgroth/filgroth/pinning"
+)
+
+// Config are the options of an Engine. The zero value of each field means "choose for me"; Parameters (or
+// DevelopmentKeys) is needed to prove or verify anything.
+type Config struct {
+	// Parameters is the directory of the deployed parameter files (v28-*.params, v28-*.vk).
+	Parameters string
+	// DevelopmentKeys makes the engine use keys from a published trapdoor, made at first use and kept under CacheDir, for
+	// proving and verifying alike. Anyone can forge proofs under them. Never set it in production.
+	DevelopmentKeys bool
+	// CacheDir is where development keys and native key copies are kept; empty is filgroth in the user's cache directory.
+	CacheDir string
+	// CheckPoints makes every point of a parameter file be checked when it is opened (curve and subgroup).
+	CheckPoints bool
+
+	// Backends compute the sums, each a device with a queue of its own; none is the CPU.
+	Backends []NamedBackend
+	// NoFallback makes a failure of all Backends an error instead of a run on the CPU.
+	NoFallback bool
+	// Prover is handed to every session.
+	Prover groth16.Config
+
+	// WorkersPerBackend is how many calls a backend gets at the same time; 0 is 1.
+	WorkersPerBackend int
+	// PartitionsInFlight bounds the partitions that have a witness but no proof yet; 0 is one more than there are workers.
+	PartitionsInFlight int
+	// HostMemory is the byte budget of witnesses and host buffers; 0 is four fifths of what the machine or its control
+	// group allows.
+	HostMemory int64
+	// KeyMemory bounds the bytes of keys and systems kept loaded while idle; 0 is half of HostMemory.
+	KeyMemory int64
+	// AgeingStep is the waiting time that raises a job's urgency by one priority; 0 is 30 s.
+	AgeingStep time.Duration
+	// Threads bounds the threads of witness generation; 0 is GOMAXPROCS.
+	Threads int
+
+	// Logger receives events; nil is silence.
+	Logger *slog.Logger
+	// Progress, if set, is called from several goroutines as work proceeds. It must return quickly.
+	Progress func(Progress)
+}
+
+// NamedBackend is a backend with the name that reports and errors give it.
+type NamedBackend struct {
+	Name    string
+	Backend groth16.Backend
+}
+
+// Progress is a step of a job.
+type Progress struct {
+	Kind  Kind
+	Stage string // "key", "witness", "prove"
+	// Done and Total count points for "key", partitions for the others.
+	Done, Total int64
+}
+
+// Validate refuses values out of range with ErrConfig.
+func (c Config) Validate() error {
+	bad := func(field string, v any) error { return fmt.Errorf("%w: %s = %v", ErrConfig, field, v) }
+	switch {
+	case c.WorkersPerBackend < 0 || c.WorkersPerBackend > 64:
+		return bad("WorkersPerBackend", c.WorkersPerBackend)
+	case c.PartitionsInFlight < 0 || c.PartitionsInFlight > 1<<16:
+		return bad("PartitionsInFlight", c.PartitionsInFlight)
+	case c.HostMemory < 0:
+		return bad("HostMemory", c.HostMemory)
+	case c.KeyMemory < 0:
+		return bad("KeyMemory", c.KeyMemory)
+	case c.AgeingStep < 0:
+		return bad("AgeingStep", c.AgeingStep)
+	case c.Threads < 0 || c.Threads > 1<<16:
+		return bad("Threads", c.Threads)
+	case c.NoFallback && len(c.Backends) == 0:
+		return fmt.Errorf("%w: NoFallback without Backends", ErrConfig)
+	}
+	seen := map[string]bool{}
+	for i, b := range c.Backends {
+		if b.Backend == nil || b.Name == "" || b.Name == cpuName || seen[b.Name] {
+			return fmt.Errorf("%w: Backends[%d]: needs a backend and a name of its own, not %q", ErrConfig, i, b.Name)
+		}
+		seen[b.Name] = true
+	}
+	if err := c.Prover.Validate(); err != nil {
+		return fmt.Errorf("%w: Prover: %w", ErrConfig, err)
+	}
+	return nil
+}
+
+// cpuName is the name of the backend that needs no device.
+const cpuName = "cpu"
+
+// withDefaults fills in what was left open.
+func (c Config) withDefaults() (Config, error) {
+	if err := c.Validate(); err != nil {
+		return c, err
+	}
+	if c.CacheDir == "" {
+		dir, err := os.UserCacheDir()
+		if err != nil {
+			dir = os.TempDir()
+		}
+		c.CacheDir = filepath.Join(dir, "filgroth")
+	}
+	if c.WorkersPerBackend == 0 {
+		c.WorkersPerBackend = 1
+	}
+	if c.PartitionsInFlight == 0 {
+		c.PartitionsInFlight = max(1, len(c.Backends))*c.WorkersPerBackend + 1
+	}
+	if c.HostMemory == 0 {
+		c.HostMemory = pinning.SystemMemory() / 5 * 4
+		if c.HostMemory == 0 {
+			c.HostMemory = 16 << 30
+		}
+	}
+	if c.KeyMemory == 0 {
+		c.KeyMemory = c.HostMemory / 2
+	}
+	if c.AgeingStep == 0 {
+		c.AgeingStep = 30 * time.Second
+	}
+	if c.Threads == 0 {
+		c.Threads = runtime.GOMAXPROCS(0)
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c, nil
+}

@@ -1,0 +1,273 @@
+package filgroth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/filgroth/filgroth/groth16"
+	"github.com/filgroth/filgroth/internal/sched"
+	"github.com/filgroth/filgroth/synth"
+)
+
+// task is one partition with its witness, waiting for a backend.
+type task struct {
+	ctx      context.Context
+	key      *keyEntry
+	asg      *synth.Assignment
+	priority sched.Priority
+	tried    map[string]bool // backends that failed on it
+	attempts []Attempt
+	done     chan taskResult
+}
+
+type taskResult struct {
+	proof    *groth16.Proof
+	backend  string
+	prover   *groth16.Report
+	attempts []Attempt
+	err      error
+}
+
+// Attempt is one failed try of a partition on a backend.
+type Attempt struct {
+	Backend string
+	Err     error
+}
+
+// dispatcher feeds partitions of all jobs to the backends: each backend's workers take the most urgent task that they
+// may run, and up to CircuitsPerCall-1 more of the same key.
+type dispatcher struct {
+	queue    *sched.Queue[*task]
+	backends []*worker
+	batch    int
+	wg       sync.WaitGroup
+	stop     context.CancelFunc
+	ctx      context.Context
+}
+
+// worker is a backend with its counters.
+type worker struct {
+	name     string
+	backend  groth16.Backend
+	config   groth16.Config
+	fallback bool // only takes what failed elsewhere
+
+	mu      sync.Mutex
+	busy    int
+	proofs  int64
+	failed  int64
+	last    error
+	working time.Duration
+}
+
+func newDispatcher(cfg Config) (*dispatcher, error) {
+	ctx, stop := context.WithCancel(context.Background())
+	d := &dispatcher{queue: sched.NewQueue[*task](cfg.AgeingStep, nil), batch: max(1, cfg.Prover.CircuitsPerCall), ctx: ctx, stop: stop}
+	for _, b := range cfg.Backends {
+		d.backends = append(d.backends, &worker{name: b.Name, backend: b.Backend, config: cfg.Prover})
+	}
+	if !cfg.NoFallback {
+		b, err := newCPU()
+		if err != nil {
+			stop()
+			return nil, err
+		}
+		w := &worker{name: cpuName, backend: b, config: cfg.Prover}
+		if len(cfg.Backends) > 0 {
+			w.fallback, w.config = true, cpuConfig(cfg.Prover)
+		}
+		d.backends = append(d.backends, w)
+	}
+	for _, w := range d.backends {
+		for range cfg.WorkersPerBackend {
+			d.wg.Add(1)
+			go d.serve(w)
+		}
+	}
+	return d, nil
+}
+
+func (d *dispatcher) close() {
+	d.queue.Close()
+	d.stop()
+	d.wg.Wait()
+	for _, t := range d.queue.Remove(func(*task) bool { return true }) {
+		t.done <- taskResult{err: ErrClosed}
+	}
+}
+
+// submit queues t and waits for its result. A cancelled task is taken out, or waited for while a backend has it: the
+// assignment is free for closing when submit returns.
+func (d *dispatcher) submit(t *task) taskResult {
+	t.done = make(chan taskResult, 1)
+	t.tried = map[string]bool{}
+	if err := d.queue.Push(t, t.priority); err != nil {
+		return taskResult{err: ErrClosed}
+	}
+	select {
+	case r := <-t.done:
+		return r
+	case <-t.ctx.Done():
+	}
+	if len(d.queue.Remove(func(x *task) bool { return x == t })) > 0 {
+		return taskResult{err: t.ctx.Err()}
+	}
+	return <-t.done
+}
+
+// may says whether w may run t: it has not failed on it, and a fallback only gets what all the others failed on.
+func (d *dispatcher) may(w *worker, t *task) bool {
+	if t.tried[w.name] {
+		return false
+	}
+	if !w.fallback {
+		return true
+	}
+	for _, o := range d.backends {
+		if !o.fallback && !t.tried[o.name] {
+			return false
+		}
+	}
+	return true
+}
+
+func (d *dispatcher) serve(w *worker) {
+	defer d.wg.Done()
+	for {
+		tasks, err := d.queue.Pop(d.ctx, func(t *task) bool { return d.may(w, t) }, d.batch-1,
+			func(a, b *task) bool { return a.key == b.key })
+		if err != nil {
+			return
+		}
+		w.count(len(tasks), 0)
+		start := time.Now()
+		d.run(w, tasks)
+		w.count(-len(tasks), time.Since(start))
+	}
+}
+
+func (w *worker) count(n int, worked time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.busy += n
+	w.working += worked
+}
+
+// run proves the tasks with one call. A task whose own context has ended gets that error; one that failed for another
+// reason goes back into the queue for the other backends.
+func (d *dispatcher) run(w *worker, tasks []*task) {
+	ctx, cancel := anyAlive(tasks)
+	defer cancel()
+	results := prove(ctx, w, tasks)
+	for i, t := range tasks {
+		r := results[i]
+		switch {
+		case r.Err == nil:
+			w.note(nil)
+			t.done <- taskResult{proof: r.Proof, backend: w.name, prover: r.Report, attempts: t.attempts}
+		case t.ctx.Err() != nil:
+			t.done <- taskResult{err: t.ctx.Err()}
+		case errors.Is(r.Err, context.Canceled) && d.ctx.Err() == nil && len(tasks) > 1:
+			// the batch was abandoned by its other members: run this one again
+			d.requeue(t)
+		default:
+			w.note(r.Err)
+			t.attempts = append(t.attempts, Attempt{w.name, r.Err})
+			t.tried[w.name] = true
+			d.requeue(t)
+		}
+	}
+}
+
+func (d *dispatcher) requeue(t *task) {
+	var unsatisfied *synth.UnsatisfiedError
+	last := error(nil)
+	if n := len(t.attempts); n > 0 {
+		last = t.attempts[n-1].Err
+	}
+	if errors.As(last, &unsatisfied) { // no backend can help
+		t.done <- taskResult{err: last, attempts: t.attempts}
+		return
+	}
+	for _, w := range d.backends {
+		if !t.tried[w.name] {
+			if d.queue.Push(t, t.priority) != nil {
+				t.done <- taskResult{err: ErrClosed, attempts: t.attempts}
+			}
+			return
+		}
+	}
+	t.done <- taskResult{err: &BackendError{t.attempts}, attempts: t.attempts}
+}
+
+func (w *worker) note(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err == nil {
+		w.proofs++
+		return
+	}
+	w.failed++
+	w.last = err
+}
+
+// prove calls the backend's prover for the tasks' key; a panic in it is an error of its tasks.
+func prove(ctx context.Context, w *worker, tasks []*task) (res []groth16.Result) {
+	all := func(err error) []groth16.Result {
+		r := make([]groth16.Result, len(tasks))
+		for i := range r {
+			r[i].Err = err
+		}
+		return r
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			res = all(fmt.Errorf("filgroth: panic in backend %s: %v", w.name, p))
+		}
+	}()
+	prover, err := tasks[0].key.prover(ctx, w)
+	if err != nil {
+		return all(err)
+	}
+	asgs := make([]*synth.Assignment, len(tasks))
+	for i, t := range tasks {
+		asgs[i] = t.asg
+	}
+	res, err = prover.ProveBatch(ctx, asgs)
+	if err != nil {
+		return all(err)
+	}
+	if len(res) != len(tasks) {
+		return all(fmt.Errorf("filgroth: backend %s gave %d results for %d circuits", w.name, len(res), len(tasks)))
+	}
+	return res
+}
+
+// anyAlive is a context that lives as long as one of the tasks' contexts does, with the values of the first.
+func anyAlive(tasks []*task) (context.Context, context.CancelFunc) {
+	if len(tasks) == 1 {
+		return context.WithCancel(tasks[0].ctx)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(tasks[0].ctx))
+	var mu sync.Mutex
+	alive := len(tasks)
+	var stops []func() bool
+	for _, t := range tasks {
+		stops = append(stops, context.AfterFunc(t.ctx, func() {
+			mu.Lock()
+			defer mu.Unlock()
+			if alive--; alive == 0 {
+				cancel()
+			}
+		}))
+	}
+	return ctx, func() {
+		for _, s := range stops {
+			s()
+		}
+		cancel()
+	}
+}

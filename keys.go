@@ -1,0 +1,121 @@
+package filgroth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/filgroth/filgroth/groth16"
+	"github.com/filgroth/filgroth/groth16/params"
+	"github.com/filgroth/filgroth/internal/atomicfile"
+	"github.com/filgroth/filgroth/synth"
+	"io"
+)
+
+// loadKey compiles the circuit and opens its key: the deployed file, or a development key that is made if need be.
+func (e *Engine) loadKey(ctx context.Context, s circuitSpec) (*synth.System, *groth16.ProvingKey, error) {
+	c, err := s.blank()
+	if err != nil {
+		return nil, nil, err
+	}
+	sys, err := synth.Compile(ctx, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	key, err := e.openKey(ctx, s, sys)
+	if err != nil {
+		return nil, nil, errors.Join(err, sys.Close())
+	}
+	if err := key.CheckSystem(ctx, sys); err != nil {
+		return nil, nil, errors.Join(err, key.Close(), sys.Close())
+	}
+	if e.cfg.CheckPoints {
+		if err := key.CheckPoints(ctx, true, e.cfg.Threads); err != nil {
+			return nil, nil, errors.Join(err, key.Close(), sys.Close())
+		}
+	}
+	return sys, key, nil
+}
+
+func (e *Engine) openKey(ctx context.Context, s circuitSpec, sys *synth.System) (*groth16.ProvingKey, error) {
+	id, err := s.params()
+	if err != nil {
+		return nil, err
+	}
+	if !e.cfg.DevelopmentKeys {
+		if e.cfg.Parameters == "" {
+			return nil, fmt.Errorf("%w: neither Parameters nor DevelopmentKeys is set", ErrConfig)
+		}
+		return params.Open(e.cfg.Parameters, id)
+	}
+	path := filepath.Join(e.devDir(), id.ParamsFile())
+	key, err := groth16.OpenProvingKey(path)
+	if err == nil {
+		return key, nil
+	}
+	if !errors.Is(err, os.ErrNotExist) {
+		e.cfg.Logger.Warn("development key is damaged and will be made again", "path", path, "err", err)
+	}
+	return e.makeDevKey(ctx, s, id, sys, path)
+}
+
+// devDir is apart from any parameter directory, so that a development key is never taken for a deployed one.
+func (e *Engine) devDir() string { return filepath.Join(e.cfg.CacheDir, "dev") }
+
+func (e *Engine) makeDevKey(ctx context.Context, s circuitSpec, id params.Circuit, sys *synth.System, path string) (*groth16.ProvingKey, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, err
+	}
+	e.cfg.Logger.Warn("making a DEVELOPMENT key from a published trapdoor: proofs under it can be forged by anyone",
+		"circuit", s.String(), "path", path, "bytes", groth16.KeySize(sys))
+	start := time.Now()
+	key, err := groth16.SetupFile(ctx, sys, path, groth16.SetupOptions{Trapdoor: groth16.DevTrapdoor(devTag(id)), Threads: e.cfg.Threads,
+		Progress: func(done, total int) {
+			e.progress(Progress{Kind: s.Kind, Stage: "key", Done: int64(done), Total: int64(total)})
+		}})
+	if err != nil {
+		return nil, err
+	}
+	vk := filepath.Join(filepath.Dir(path), id.VKFile())
+	err = atomicfile.Write(vk, 0o644, func(w io.Writer) error {
+		_, err := key.VerifyingKey().WriteTo(w)
+		return err
+	})
+	if err != nil {
+		return nil, errors.Join(err, key.Close())
+	}
+	e.cfg.Logger.Info("development key made", "circuit", s.String(), "elapsed", time.Since(start))
+	return key, nil
+}
+
+// devTag is the tag of the published trapdoor of a circuit's development key.
+func devTag(id params.Circuit) string { return "golden/" + id.CacheID() }
+
+// loadVerifyingKey reads the small .vk file; a development key's comes from its parameters, made if need be.
+func (e *Engine) loadVerifyingKey(ctx context.Context, s circuitSpec) (*groth16.VerifyingKey, error) {
+	id, err := s.params()
+	if err != nil {
+		return nil, err
+	}
+	if !e.cfg.DevelopmentKeys {
+		if e.cfg.Parameters == "" {
+			return nil, fmt.Errorf("%w: neither Parameters nor DevelopmentKeys is set", ErrConfig)
+		}
+		return params.OpenVerifyingKey(e.cfg.Parameters, id)
+	}
+	raw, err := os.ReadFile(filepath.Join(e.devDir(), id.VKFile()))
+	if err == nil {
+		if vk, err := groth16.ParseVerifyingKey(raw); err == nil {
+			return vk, nil
+		}
+	}
+	entry, release, err := e.keys.acquire(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return entry.key.VerifyingKey(), nil
+}
