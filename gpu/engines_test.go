@@ -1,0 +1,17 @@
+package gpu
+
+import (
+	"testing"
+
+	"github.com/filgroth/filgroth/ntt"
+	"github.com/filgroth/filgroth/ntt/ntttest"
+)
+
+func TestNTT(t *testing.T) {
+	d, real := testDevice(t, Options{})
+	o := ntttest.Options{MaxLog: 12, NaiveLog: 6}
+	if real {
+		o = ntttest.Options{MaxLog: 16, NaiveLog: 9}
+	}
+	ntttest.Run(t, func() ntt.Engine { return d }, o)
+}
