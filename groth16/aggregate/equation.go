@@ -27,11 +27,6 @@ type g1Scaled struct {
 	k fr.Element
 }
 
-type gtPower struct {
-	g bls12381.GT
-	k fr.Element
-}
-
 // pair adds a factor to the left side. Factors with the same point of G2 become one.
 func (e *equation) pair(t g1Term) {
 	for i := range e.left {
@@ -62,15 +57,8 @@ func (e *equation) power(g bls12381.GT, exponents ...fr.Element) {
 func (e *equation) holds(ctx context.Context) (bool, error) {
 	p := make([]bls12381.G1Affine, len(e.left))
 	q := make([]bls12381.G2Affine, len(e.left))
-	powers := make([]bls12381.GT, len(e.right))
-	err := par.Do(ctx, 0, len(e.left)+len(e.right), func(_, i int) error {
+	err := par.Do(ctx, 0, len(e.left), func(_, i int) error {
 		var k big.Int
-		if i < len(e.right) {
-			// Every g is in the subgroup: the endomorphism method is sound.
-			powers[i].ExpGLV(e.right[i].g, e.right[i].k.BigInt(&k))
-			return nil
-		}
-		i -= len(e.right)
 		var sum, t bls12381.G1Jac
 		for _, s := range e.left[i].sum {
 			t.FromAffine(&s.p)
@@ -87,10 +75,6 @@ func (e *equation) holds(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	var right bls12381.GT
-	right.SetOne()
-	for i := range powers {
-		right.Mul(&right, &powers[i])
-	}
-	return left[0].Equal(&right), nil
+	right, err := productOfPowers(ctx, e.right)
+	return err == nil && left[0].Equal(&right), err
 }

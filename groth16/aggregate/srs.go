@@ -104,7 +104,10 @@ func LoadSRS(ctx context.Context, r io.Reader, cfg LoadConfig) (*SRS, error) {
 		}
 		return nil, malformed("end", -1, errors.New("bytes after the fourth vector"))
 	}
-	return &out, out.checkBases()
+	if err := out.checkBases(); err != nil {
+		return nil, err
+	}
+	return &out, nil
 }
 
 func (s *SRS) checkBases() error {
