@@ -76,7 +76,12 @@ func (a *Assignment) Close() error {
 }
 
 // NewAssignment makes an all-zero assignment of s (with Inputs[0] = 1) to be filled by the caller.
-func NewAssignment(s *System) (*Assignment, error) {
+func NewAssignment(s *System) (*Assignment, error) { return newAssignment(s, PagesAuto) }
+
+// hugeFrom is the size from which PagesAuto takes huge pages.
+const hugeFrom = 8 << 20
+
+func newAssignment(s *System, pages Pages) (*Assignment, error) {
 	a := &Assignment{sys: s, Inputs: make([]fr.Element, s.inputs)}
 	a.Inputs[0] = frOne
 	words := (s.aux + 63) / 64
@@ -85,7 +90,8 @@ func NewAssignment(s *System) (*Assignment, error) {
 		return nil, err
 	}
 	a.AddBuffer(bb)
-	fb, err := pinning.Alloc(s.fields*32, "witness fields")
+	huge := pages == PagesHuge || pages == PagesAuto && s.fields*32 >= hugeFrom
+	fb, err := pinning.AllocWith(s.fields*32, "witness fields", pinning.Options{HugePages: huge})
 	if err != nil {
 		return nil, errorsJoin(err, a.Close())
 	}
@@ -99,6 +105,39 @@ func NewAssignment(s *System) (*Assignment, error) {
 type AssignConfig struct {
 	// Threads bounds the pieces assigned at the same time; 0 is GOMAXPROCS.
 	Threads int
+	// Pages is the kind of memory pages under the field elements of the witness.
+	Pages Pages
+}
+
+// Pages says which memory pages are asked for.
+type Pages uint8
+
+const (
+	// PagesAuto takes huge pages for large buffers.
+	PagesAuto Pages = iota
+	// PagesBase takes the system's default pages.
+	PagesBase
+	// PagesHuge asks for transparent huge pages: a 4 GB WindowPoSt witness is a million page faults without them.
+	PagesHuge
+)
+
+var pagesNames = [...]string{"auto", "base", "huge"}
+
+func (p Pages) String() string {
+	if int(p) < len(pagesNames) {
+		return pagesNames[p]
+	}
+	return fmt.Sprintf("Pages(%d)", uint8(p))
+}
+
+// ParsePages is the inverse of String.
+func ParsePages(s string) (Pages, error) {
+	for i, n := range pagesNames {
+		if n == s {
+			return Pages(i), nil
+		}
+	}
+	return 0, fmt.Errorf("%w: Pages %q", ErrConfig, s)
 }
 
 // Validate refuses values out of range.
@@ -106,10 +145,13 @@ func (c AssignConfig) Validate() error {
 	if c.Threads < 0 || c.Threads > 1<<16 {
 		return fmt.Errorf("%w: Threads = %d", ErrConfig, c.Threads)
 	}
+	if int(c.Pages) >= len(pagesNames) {
+		return fmt.Errorf("%w: Pages = %d", ErrConfig, c.Pages)
+	}
 	return nil
 }
 
-func (c AssignConfig) String() string { return fmt.Sprintf("threads=%d", c.Threads) }
+func (c AssignConfig) String() string { return fmt.Sprintf("threads=%d/pages=%v", c.Threads, c.Pages) }
 
 // AssignWitness runs c in Assign mode for s, which must be the compiled form of a circuit of the same shape; another
 // shape gives ErrShape. It does not check that the assignment satisfies the system: see System.Satisfied.
@@ -119,7 +161,7 @@ func AssignWitness(ctx context.Context, c Circuit, s *System, cfg AssignConfig) 
 	}
 	ctx, sp := span.Start(ctx, "synth.witness")
 	defer sp.End()
-	a, err := NewAssignment(s)
+	a, err := newAssignment(s, cfg.Pages)
 	if err != nil {
 		return nil, err
 	}

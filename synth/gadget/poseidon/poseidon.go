@@ -80,9 +80,7 @@ func hash(b *synth.Builder, tag uint64, in []num.Num) num.Num {
 		res.Var = emit(b, p, &domain, wires, trace)
 		return res
 	}
-	for i := range trace {
-		res.Var = b.Alloc(trace[i])
-	}
+	res.Var = b.AllocFields(trace) + synth.Var(len(trace)-1) // the hash is the last of them
 	return res
 }
 
