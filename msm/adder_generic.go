@@ -50,6 +50,8 @@ func coordinates[P, F any](points []P) []point[F] {
 	return unsafe.Slice((*point[F])(unsafe.Pointer(unsafe.SliceData(points))), len(points))
 }
 
+func (g *genericAdder[P, F, PF]) canonical(*P) {}
+
 func (g *genericAdder[P, F, PF]) add(dst, src []P, a, b []entry, out []uint32, _ bool) bool {
 	d, s := coordinates[P, F](dst), coordinates[P, F](src)
 	clean := true

@@ -33,6 +33,8 @@ const maxPoints = 1 << 31
 // src is infinity; the result says whether that holds for what was written to dst.
 type adder[P any] interface {
 	add(dst, src []P, a, b []entry, out []uint32, clean bool) bool
+	// canonical finishes a result of add for the use of others than add.
+	canonical(p *P)
 }
 
 func g1Curve(k Kernel) *curve[bls12381.G1Affine, bls12381.G1Jac] {

@@ -50,6 +50,7 @@ func (t *tree[P, J]) sums(src []P, entries []entry, segs []segment, result func(
 				t.signedPoint(&dst[filled+half-1], src, at(entries, s.start+s.len-1))
 			}
 			if half == 1 {
+				t.adder.canonical(&dst[filled])
 				result(s.id, &dst[filled])
 			} else {
 				keep = append(keep, segment{filled, half, s.id})

@@ -1,3 +1,5 @@
+//go:build !amd64 || purego
+
 package msm
 
 import bls12381 "github.com/consensys/gnark-crypto/ecc/bls12-381"
