@@ -39,3 +39,28 @@ func TestGolden(t *testing.T) {
 		require.Equal(t, want, d, name)
 	}
 }
+
+func TestSyntheticSatisfies(t *testing.T) {
+	ctx := context.Background()
+	for _, name := range []string{"winning-2k", "window-2k", "update-2k", "porep-2k"} {
+		s, err := Parse(name)
+		require.NoError(t, err)
+		c, err := s.Blank()
+		require.NoError(t, err)
+		sys, err := synth.Compile(ctx, c)
+		require.NoError(t, err)
+		cases, err := s.Synthetic(ctx, 5, 2)
+		require.NoError(t, err)
+		require.Len(t, cases, 2)
+		require.NotEqual(t, cases[0].Public, cases[1].Public, name)
+		for _, k := range cases {
+			a, err := synth.AssignWitness(ctx, k.Circuit, sys, synth.AssignConfig{})
+			require.NoError(t, err)
+			require.Equal(t, k.Public, a.Public())
+			require.NoError(t, sys.Satisfied(ctx, a, 0), name)
+			require.NoError(t, a.Close())
+		}
+		_, err = s.Synthetic(ctx, 5, 0)
+		require.Error(t, err)
+	}
+}
