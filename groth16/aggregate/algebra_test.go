@@ -147,6 +147,23 @@ func TestSums(t *testing.T) {
 	got2, err := sumG2(ctx, q, k[:n])
 	require.NoError(t, err)
 	require.Equal(t, g2(sum), got2)
+
+	// Longer than a chunk, with every point many times.
+	var p1 []bls12381.G1Affine
+	var q1 []bls12381.G2Affine
+	var long []fr.Element
+	sum.SetZero()
+	for i := range msmChunk + 5 {
+		j := i % len(x)
+		p1, q1, long = append(p1, p[j]), append(q1, q[j]), append(long, k[(i*7)%len(k)])
+		sum.Add(&sum, y.Mul(&long[i], &x[j]))
+	}
+	got1, err = sumG1(ctx, p1, long)
+	require.NoError(t, err)
+	require.Equal(t, g1(sum), got1)
+	got2, err = sumG2(ctx, q1, long)
+	require.NoError(t, err)
+	require.Equal(t, g2(sum), got2)
 }
 
 // TestProductOfPowers: Π (e^x)^k = e^(Σ x·k), with the exponents 0, 1, r-1 and 2^254 among them.

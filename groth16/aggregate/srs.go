@@ -57,9 +57,9 @@ func (c LoadConfig) String() string {
 
 // LoadSRS reads a .srs file: gA, gB, hA, hB, each as a big-endian uint32 length and that many compressed points.
 // Every point that is kept is checked to be canonical, on the curve and in the subgroup; of the others, which the
-// deployed reader skips, only the presence is checked. The four lengths must be equal, the vectors must agree in
-// their first elements, and r must end after the fourth. That the points are powers of one secret is for whoever
-// publishes the file to know: compare its digest first.
+// deployed reader skips, only the presence is checked. The vectors of a group must agree in their first elements, and r
+// must end after the fourth; if their lengths differ, the shortest counts. That the points are powers of one secret is
+// for whoever publishes the file to know: compare its digest first.
 func LoadSRS(ctx context.Context, r io.Reader, cfg LoadConfig) (*SRS, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -71,32 +71,20 @@ func LoadSRS(ctx context.Context, r io.Reader, cfg LoadConfig) (*SRS, error) {
 	ctx, s := span.Start(ctx, "aggregate.srs", span.Int("points", keep))
 	defer s.End()
 	br := bufio.NewReaderSize(r, 1<<16)
-	var out SRS
-	for i, g := range []struct {
-		name string
-		dst  *[]bls12381.G1Affine
-	}{{"g_alpha_powers", &out.gA}, {"g_beta_powers", &out.gB}} {
-		stored, err := readVector(ctx, br, g.name, keep, sizeG1, g.dst, setG1)
+	out := SRS{stored: MaxStored}
+	for i, dst := range []*[]bls12381.G1Affine{&out.gA, &out.gB} {
+		stored, err := readVector(ctx, br, [...]string{"g_alpha_powers", "g_beta_powers"}[i], keep, sizeG1, dst, setG1)
 		if err != nil {
 			return nil, err
 		}
-		if i == 0 {
-			out.stored = stored
-		} else if stored != out.stored {
-			return nil, malformed(g.name, -1, fmt.Errorf("length %d, first vector has %d", stored, out.stored))
-		}
+		out.stored = min(out.stored, stored)
 	}
-	for _, h := range []struct {
-		name string
-		dst  *[]bls12381.G2Affine
-	}{{"h_alpha_powers", &out.hA}, {"h_beta_powers", &out.hB}} {
-		stored, err := readVector(ctx, br, h.name, keep, sizeG2, h.dst, setG2)
+	for i, dst := range []*[]bls12381.G2Affine{&out.hA, &out.hB} {
+		stored, err := readVector(ctx, br, [...]string{"h_alpha_powers", "h_beta_powers"}[i], keep, sizeG2, dst, setG2)
 		if err != nil {
 			return nil, err
 		}
-		if stored != out.stored {
-			return nil, malformed(h.name, -1, fmt.Errorf("length %d, first vector has %d", stored, out.stored))
-		}
+		out.stored = min(out.stored, stored)
 	}
 	if _, err := br.ReadByte(); !errors.Is(err, io.EOF) {
 		if err != nil {
@@ -107,6 +95,8 @@ func LoadSRS(ctx context.Context, r io.Reader, cfg LoadConfig) (*SRS, error) {
 	if err := out.checkBases(); err != nil {
 		return nil, err
 	}
+	n := min(keep, out.stored)
+	out.gA, out.gB, out.hA, out.hB = out.gA[:n], out.gB[:n], out.hA[:n], out.hB[:n]
 	return &out, nil
 }
 
@@ -193,7 +183,7 @@ func noEOF(err error) error {
 // Points is the number of powers held of each secret in each group.
 func (s *SRS) Points() int { return len(s.gA) }
 
-// Stored is the number of powers that the file had, of which Points were kept.
+// Stored is the number of powers that the file had (in its shortest vector), of which Points were kept.
 func (s *SRS) Stored() int { return s.stored }
 
 // WriteTo writes the points held in the layout that LoadSRS reads.

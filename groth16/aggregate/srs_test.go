@@ -93,6 +93,27 @@ func TestMalformedSRS(t *testing.T) {
 	}
 }
 
+// TestUnequalVectors: the shortest vector decides.
+func TestUnequalVectors(t *testing.T) {
+	file := readFile(t, "snarkpack_n8.srs")
+	var b []byte
+	for v, start := range vectorStarts(16) {
+		n, size := []int{16, 11, 13, 16}[v], sizeG1
+		if v > 1 {
+			size = sizeG2
+		}
+		b = binary.BigEndian.AppendUint32(b, uint32(n))
+		b = append(b, file[start+4:start+4+n*size]...)
+	}
+	for points, want := range map[int]int{0: 11, 5: 5, 12: 11} {
+		s, err := load(b, points)
+		require.NoError(t, err)
+		require.Equal(t, want, s.Points())
+		require.Equal(t, 11, s.Stored())
+		require.Equal(t, [3]int{want, want, want}, [3]int{len(s.gB), len(s.hA), len(s.hB)})
+	}
+}
+
 func TestTruncatedSRS(t *testing.T) {
 	file := readFile(t, "snarkpack_n8.srs")
 	for _, points := range []int{0, 3} {
