@@ -91,14 +91,13 @@ func (f *fixedBase[E, F]) close() { _ = f.buf.Close() } // ours alone, closed on
 // adder collects additions to distinct points and does them with one inversion.
 type adder[E any, F coord[E]] struct {
 	job []addJob[E]
-	acc E
 }
 
 type addJob[E any] struct {
 	p             *affine[E]
 	q             affine[E]
 	den, num, pre E
-	double        bool
+	negate        bool
 }
 
 func (s *adder[E, F]) reset(n int) {
@@ -106,55 +105,39 @@ func (s *adder[E, F]) reset(n int) {
 		s.job = make([]addJob[E], 0, n)
 	}
 	s.job = s.job[:0]
-	F(&s.acc).SetOne()
 }
 
-func isInfinity[E any, F coord[E]](p *affine[E]) bool { return F(&p.X).IsZero() && F(&p.Y).IsZero() }
+// isInfinity: no point of the curve has order two, so that y = 0 is infinity alone.
+func isInfinity[E any, F coord[E]](p *affine[E]) bool { return F(&p.Y).IsZero() }
 
-// add notes p += q (or p -= q); p must not be used before flush. Infinite, equal and opposite points are dealt with.
+// add notes p += q (or p -= q) for a finite q; p must not be used before flush. Copying q here, apart from the arithmetic,
+// lets the cache misses on the table overlap.
 func (s *adder[E, F]) add(p, q *affine[E], negate bool) {
-	if isInfinity[E, F](q) {
-		return
-	}
 	n := len(s.job)
 	s.job = s.job[:n+1]
 	j := &s.job[n]
-	j.q = *q
-	if negate {
-		F(&j.q.Y).Neg(&j.q.Y)
-	}
-	if isInfinity[E, F](p) {
-		*p = j.q
-		s.job = s.job[:n]
-		return
-	}
-	j.p = p
-	F(&j.den).Sub(&j.q.X, &p.X)
-	j.double = F(&j.den).IsZero()
-	if j.double {
-		if !F(&j.q.Y).Equal(&p.Y) {
-			*p = affine[E]{}
-			s.job = s.job[:n]
-			return
-		}
-		F(&j.den).Double(&p.Y) // not zero: there is no point of order two
-		F(&j.num).Square(&p.X)
-		var t E
-		F(&t).Double(&j.num)
-		F(&j.num).Add(&j.num, &t)
-	} else {
-		F(&j.num).Sub(&j.q.Y, &p.Y)
-	}
-	j.pre = s.acc
-	F(&s.acc).Mul(&s.acc, &j.den)
+	j.p, j.q, j.negate = p, *q, negate
 }
 
-// flush does the noted additions.
+// flush does the noted additions. Infinite, equal and opposite points are dealt with.
 func (s *adder[E, F]) flush() {
-	var inv, l, x, t E
-	F(&inv).Inverse(&s.acc)
+	var acc, inv, l, x, t E
+	F(&acc).SetOne()
+	for i := range s.job {
+		j := &s.job[i]
+		if !prepare[E, F](j) {
+			j.p = nil
+			continue
+		}
+		j.pre = acc
+		F(&acc).Mul(&acc, &j.den)
+	}
+	F(&inv).Inverse(&acc)
 	for i := len(s.job) - 1; i >= 0; i-- {
 		j := &s.job[i]
+		if j.p == nil {
+			continue
+		}
 		F(&l).Mul(&inv, &j.pre)
 		F(&inv).Mul(&inv, &j.den)
 		F(&l).Mul(&l, &j.num)
@@ -166,7 +149,33 @@ func (s *adder[E, F]) flush() {
 		F(&j.p.Y).Sub(&t, &j.p.Y)
 		j.p.X = x
 	}
-	s.reset(0)
+	s.job = s.job[:0]
+}
+
+// prepare sets the slope's numerator and denominator; it is false where the sum is known already.
+func prepare[E any, F coord[E]](j *addJob[E]) bool {
+	if j.negate {
+		F(&j.q.Y).Neg(&j.q.Y)
+	}
+	if isInfinity[E, F](j.p) {
+		*j.p = j.q
+		return false
+	}
+	F(&j.den).Sub(&j.q.X, &j.p.X)
+	if !F(&j.den).IsZero() {
+		F(&j.num).Sub(&j.q.Y, &j.p.Y)
+		return true
+	}
+	if !F(&j.q.Y).Equal(&j.p.Y) {
+		*j.p = affine[E]{}
+		return false
+	}
+	var t E
+	F(&j.den).Double(&j.p.Y)
+	F(&t).Square(&j.p.X)
+	F(&j.num).Double(&t)
+	F(&j.num).Add(&j.num, &t)
+	return true
 }
 
 // mulScratch is one worker's memory for multiplying up to n scalars.

@@ -289,7 +289,7 @@ func (s *setup) sections(ctx context.Context) error {
 }
 
 // setupPiece is how many points one worker makes at a time: some 10 ms of work.
-const setupPiece = 2048
+const setupPiece = 1024
 
 type (
 	mulScratchG1 = mulScratch[fp.Element, *fp.Element]
