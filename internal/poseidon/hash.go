@@ -84,9 +84,9 @@ const (
 	qNegInv = 0xfffffffeffffffff
 )
 
-// dot returns the inner product of two vectors of the same length, at most MaxArity+1, with one Montgomery reduction in all:
-// products are summed by columns of 64 bits, the multiples of the modulus are added on the way (product scanning).
-func dot(a, b []fr.Element) fr.Element {
+// dotGeneric is dot without special instructions: products are summed by columns of 64 bits, the multiples of the modulus are added
+// on the way (product scanning).
+func dotGeneric(a, b []fr.Element) fr.Element {
 	b = b[:len(a)]
 	var c0, c1, c2 uint64
 	mac := func(x, y uint64) {
