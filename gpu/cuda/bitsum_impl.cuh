@@ -95,6 +95,7 @@ XYZZ<F> bitsum_chunk(const BitSumPlan& plan, MsmContext& ctx, const Affine<F>* p
   if (bytes > plan.bytes) FG_FAIL(E_INTERNAL, "bit sum of %zu points takes %zu bytes, planned %zu", n, bytes, plan.bytes);
   DrainOnExit drain(stream);
   bitsum_list(bits, n, a.offsets, a.temp, a.temp_bytes, a.list, stream);
+  ctx.stage("list", stream);
   const uint32_t* total = a.offsets + a.words;
   Affine<F>*out = a.points1, *last = nullptr;
   int level = 0;
@@ -103,6 +104,7 @@ XYZZ<F> bitsum_chunk(const BitSumPlan& plan, MsmContext& ctx, const Affine<F>* p
       bitsum_level(RowPairs<F, true>{total, level, points, a.list, out}, a.scratch, ctx.sms, stream);
     else
       bitsum_level(RowPairs<F, false>{total, level, last, nullptr, out}, a.scratch, ctx.sms, stream);
+    ctx.stage("additions", stream);
     last = out;
     out = out == a.points1 ? a.points2 : a.points1;
     level++;

@@ -15,7 +15,7 @@ public:
   FixedBase(const Affine<F>& base, cudaStream_t stream);
 
   // out[i] = scalars[i] * base for i < n, device pointers, asynchronous on the stream. Scalars are in
-  // Montgomery form; the zero scalar gives infinity. Needs fixed_base_scratch bytes of device memory.
+  // Montgomery form; the zero scalar gives infinity. Needs scratch_bytes() bytes of device memory.
   void mul(Affine<F>* out, const Fr* scalars, size_t n, void* scratch, cudaStream_t stream) const;
 
   // Bytes that mul needs, whatever n.
@@ -25,5 +25,8 @@ private:
   Buffer<Affine<F>> table_;
   int sms_ = 0;
 };
+
+extern template class FixedBase<Fp>;
+extern template class FixedBase<Fp2>;
 
 }  // namespace fg

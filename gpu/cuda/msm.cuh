@@ -11,6 +11,8 @@
 // is on the host. F is Fp for G1 and Fp2 for G2.
 #pragma once
 
+#include <functional>
+
 #include "device.cuh"
 #include "ec.cuh"
 
@@ -46,6 +48,11 @@ public:
   Event sorted, consumed, begin;
   Pinned<unsigned char> landing;
   int sms = 0;            // multiprocessors of the device
+  // Called after the work of a stage has been put into a stream, to time it; may be empty.
+  std::function<void(const char* stage, cudaStream_t)> on_stage;
+  void stage(const char* name, cudaStream_t s) const {
+    if (on_stage) on_stage(name, s);
+  }
 };
 
 // msm_plan throws E_MEMORY if the budget does not suffice even for the smallest chunk.
@@ -71,5 +78,18 @@ BitSumPlan bitsum_plan(size_t n, size_t budget);
 template <class F>
 XYZZ<F> bitsum_run(const BitSumPlan& plan, MsmContext& ctx, const Affine<F>* points, const uint64_t* bits, size_t n,
                    void* workspace, cudaStream_t stream, const Cancel& cancel);
+
+extern template MsmPlan msm_plan<Fp>(size_t, const MsmConfig&);
+extern template MsmPlan msm_plan<Fp2>(size_t, const MsmConfig&);
+extern template XYZZ<Fp> msm_run<Fp>(const MsmPlan&, MsmContext&, const Affine<Fp>*, const Fr*, size_t, void*,
+                                     cudaStream_t, const Cancel&);
+extern template XYZZ<Fp2> msm_run<Fp2>(const MsmPlan&, MsmContext&, const Affine<Fp2>*, const Fr*, size_t, void*,
+                                       cudaStream_t, const Cancel&);
+extern template BitSumPlan bitsum_plan<Fp>(size_t, size_t);
+extern template BitSumPlan bitsum_plan<Fp2>(size_t, size_t);
+extern template XYZZ<Fp> bitsum_run<Fp>(const BitSumPlan&, MsmContext&, const Affine<Fp>*, const uint64_t*, size_t,
+                                        void*, cudaStream_t, const Cancel&);
+extern template XYZZ<Fp2> bitsum_run<Fp2>(const BitSumPlan&, MsmContext&, const Affine<Fp2>*, const uint64_t*, size_t,
+                                          void*, cudaStream_t, const Cancel&);
 
 }  // namespace fg

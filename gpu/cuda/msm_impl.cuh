@@ -134,6 +134,7 @@ void msm_accumulate_group(const MsmArrays<F>& a, const Affine<F>* points, Affine
     msm_next_level(keys, start, next, a.scan_temp, a.scan_bytes, stream);
     l.start = start;
     l.next = next;
+    ctx.stage("level scan", stream);
     l.bucket = first ? a.sorted : (next == a.next2 ? a.bucket1 : a.bucket2);
     l.next_bucket = next == a.next1 ? a.bucket1 : a.bucket2;
     l.in = first ? points : (next == a.next2 ? a.points1 : a.points2);
@@ -143,13 +144,16 @@ void msm_accumulate_group(const MsmArrays<F>& a, const Affine<F>* points, Affine
     if (first) {
       tree_layout_kernel<F, true><<<blocks, 256, 0, stream>>>(l);
       FG_LAUNCHED();
+      ctx.stage("level layout", stream);
       ctx.consumed.record(stream);  // the sorted arrays are free for the next group
       if (k > 1) batch_add<F>(GatherPairs<F>{total, points, a.pair, a.where, l.out}, a.scratch, ctx.sms, stream);
     } else {
       tree_layout_kernel<F, false><<<blocks, 256, 0, stream>>>(l);
       FG_LAUNCHED();
+      ctx.stage("level layout", stream);
       if (k > 1) batch_add<F>(NeighbourPairs<F>{total, l.in, a.pair, l.out}, a.scratch, ctx.sms, stream);
     }
+    if (k > 1) ctx.stage(first ? "gathered additions" : "additions", stream);
     start = next;
     next = next == a.next1 ? a.next2 : a.next1;
     first = false;
@@ -178,8 +182,10 @@ XYZZ<F> msm_chunk(const MsmPlan& plan, MsmContext& ctx, const Affine<F>* points,
   DrainOnExit drain_main(stream), drain_sort(ctx.sort);
 
   msm_digits(s, scalars, a.digits, stream);
+  ctx.stage("digits", stream);
   msm_iota(a.iota, n, a.count, stream);
   clear(a.finished, size_t(s.windows) * s.buckets, stream);
+  ctx.stage("iota, clear", stream);
   ctx.consumed.record(stream);
   auto sort_group = [&](int w) {
     int g = s.windows - w < s.group ? s.windows - w : s.group;
@@ -188,6 +194,7 @@ XYZZ<F> msm_chunk(const MsmPlan& plan, MsmContext& ctx, const Affine<F>* points,
                    a.most, ctx.sort);
     download(most, a.most, 1, ctx.sort);
     ctx.sorted.record(ctx.sort);
+    ctx.stage("sort", ctx.sort);
   };
   sort_group(0);
   for (int w = 0; w < s.windows; w += s.group) {
@@ -199,6 +206,7 @@ XYZZ<F> msm_chunk(const MsmPlan& plan, MsmContext& ctx, const Affine<F>* points,
     if (w + s.group < s.windows) sort_group(w + s.group);
   }
   reduce_windows(a.reduce, a.finished, a.parts, a.out, stream);
+  ctx.stage("reduce", stream);
   XYZZ<F>* host = reinterpret_cast<XYZZ<F>*>(ctx.landing.get());
   ctx.sorted.gate(stream);
   download(host, a.out, size_t(s.windows), stream);

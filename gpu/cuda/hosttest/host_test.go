@@ -41,31 +41,56 @@ func (d *driver) expect(name string, v any) {
 	d.labels = append(d.labels, label{d.want.Len(), name})
 }
 
-// output compiles the program and runs it on the queued operations.
-func (d *driver) output() []byte {
-	d.t.Helper()
+// compile builds the program into dir. With ptx, the device's code path is compiled, its carry-chain instructions
+// replaced by the C++ ones of the emulation.
+func compile(t *testing.T, dir string, ptx bool) string {
 	cxx, err := exec.LookPath("g++")
 	if err != nil {
 		if os.Getenv("GPU") == "require" || os.Getenv("CI") != "" {
-			d.t.Fatal("g++ is needed to check the CUDA headers")
+			t.Fatal("g++ is needed to check the CUDA headers")
 		}
-		d.t.Skip("no g++")
+		t.Skip("no g++")
 	}
-	bin := filepath.Join(d.t.TempDir(), "driver")
-	out, err := exec.Command(cxx, "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-x", "c++", "-I", "..",
-		filepath.Join("testdata", "driver.cpp"), "-o", bin).CombinedOutput()
-	require.NoError(d.t, err, "%s", out)
+	headers, err := filepath.Glob(filepath.Join("..", "*.cuh"))
+	require.NoError(t, err)
+	args := []string{"-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-x", "c++", "-I", dir}
+	if ptx {
+		headers = append(headers, filepath.Join("..", "emu", "ptx.cuh"))
+		args = append(args, "-D__CUDA_ARCH__=900", "-w", "-include", filepath.Join("..", "emu", "cuda_runtime.h"))
+	}
+	for _, h := range headers { // a later file of the same name wins
+		text, err := os.ReadFile(h)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, filepath.Base(h)), text, 0o600))
+	}
+	bin := filepath.Join(dir, "driver")
+	out, err := exec.Command(cxx, append(args, filepath.Join("testdata", "driver.cpp"), "-o", bin)...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return bin
+}
+
+// flavours runs a test on both code paths.
+func flavours(t *testing.T, test func(t *testing.T, bin string)) {
+	for _, ptx := range []bool{false, true} {
+		name := map[bool]string{false: "host", true: "device"}[ptx]
+		t.Run(name, func(t *testing.T) { test(t, compile(t, t.TempDir(), ptx)) })
+	}
+}
+
+// output runs the program on the queued operations.
+func (d *driver) output(bin string) []byte {
+	d.t.Helper()
 	cmd := exec.Command(bin)
-	cmd.Stdin = &d.in
+	cmd.Stdin = bytes.NewReader(d.in.Bytes())
 	got, err := cmd.Output()
 	require.NoError(d.t, err)
 	return got
 }
 
 // run compares the whole output, naming the first difference.
-func (d *driver) run() {
+func (d *driver) run(bin string) {
 	d.t.Helper()
-	got, want, begin := d.output(), d.want.Bytes(), 0
+	got, want, begin := d.output(bin), d.want.Bytes(), 0
 	for _, l := range d.labels {
 		require.GreaterOrEqual(d.t, len(got), l.end, l.name)
 		if !bytes.Equal(want[begin:l.end], got[begin:l.end]) {
@@ -110,7 +135,7 @@ func fpValues(rng *rand.Rand) []fp.Element {
 	return vs
 }
 
-func TestFp(t *testing.T) {
+func testFp(t *testing.T, bin string) {
 	d := &driver{t: t}
 	vs := fpValues(rand.New(rand.NewSource(1)))
 	for i := range vs {
@@ -131,10 +156,10 @@ func TestFp(t *testing.T) {
 			d.expect("inv", *r.Inverse(&a))
 		}
 	}
-	d.run()
+	d.run(bin)
 }
 
-func TestFr(t *testing.T) {
+func testFr(t *testing.T, bin string) {
 	d := &driver{t: t}
 	rng := rand.New(rand.NewSource(2))
 	var vs []fr.Element
@@ -163,10 +188,10 @@ func TestFr(t *testing.T) {
 			d.expect("inv", *r.Inverse(&a))
 		}
 	}
-	d.run()
+	d.run(bin)
 }
 
-func TestFp2(t *testing.T) {
+func testFp2(t *testing.T, bin string) {
 	d := &driver{t: t}
 	rng := rand.New(rand.NewSource(3))
 	base := fpValues(rng)
@@ -185,7 +210,7 @@ func TestFp2(t *testing.T) {
 		d.expect("neg", *r.Neg(&a))
 		d.expect("inv", *r.Inverse(&a))
 	}
-	d.run()
+	d.run(bin)
 }
 
 // affine is what the two groups' point types have in common here.
@@ -214,7 +239,7 @@ func points[P, J any, A affine[P, J]](rng *rand.Rand, g P) []P {
 	return ps
 }
 
-func testAddition[P, J any, A affine[P, J]](t *testing.T, op byte, g P) {
+func testAddition[P, J any, A affine[P, J]](t *testing.T, bin string, op byte, g P) {
 	ps := points[P, J, A](rand.New(rand.NewSource(4)), g)
 	d := &driver{t: t}
 	for _, p := range ps {
@@ -231,16 +256,16 @@ func testAddition[P, J any, A affine[P, J]](t *testing.T, op byte, g P) {
 			d.expect("2P+2Q", *A(&r).Add(&p2, &q2))
 		}
 	}
-	d.run()
+	d.run(bin)
 }
 
-func testJacobian[P, J any, A affine[P, J]](t *testing.T, op byte, g P) {
+func testJacobian[P, J any, A affine[P, J]](t *testing.T, bin string, op byte, g P) {
 	ps := points[P, J, A](rand.New(rand.NewSource(5)), g)
 	d := &driver{t: t}
 	for _, p := range ps {
 		d.send(op, p)
 	}
-	out := bytes.NewReader(d.output())
+	out := bytes.NewReader(d.output(bin))
 	for _, p := range ps {
 		var j J
 		require.NoError(t, binary.Read(out, binary.LittleEndian, &j))
@@ -251,7 +276,7 @@ func testJacobian[P, J any, A affine[P, J]](t *testing.T, op byte, g P) {
 }
 
 // Batches of pairs that share one inversion, with every kind of pair in them: what an inverse of zero would spoil.
-func testBatch[P, J any, A affine[P, J]](t *testing.T, op byte, g P) {
+func testBatch[P, J any, A affine[P, J]](t *testing.T, bin string, op byte, g P) {
 	rng := rand.New(rand.NewSource(6))
 	ps := points[P, J, A](rng, g)
 	d := &driver{t: t}
@@ -266,19 +291,29 @@ func testBatch[P, J any, A affine[P, J]](t *testing.T, op byte, g P) {
 			d.expect("pair", *A(&r).Add(&v[2*i], &v[2*i+1]))
 		}
 	}
-	d.run()
+	d.run(bin)
 }
 
-func TestG1(t *testing.T) {
+func testG1(t *testing.T, bin string) {
 	_, _, g, _ := bls12381.Generators()
-	testAddition[bls12381.G1Affine, bls12381.G1Jac](t, 'c', g)
-	testJacobian[bls12381.G1Affine, bls12381.G1Jac](t, 'j', g)
-	testBatch[bls12381.G1Affine, bls12381.G1Jac](t, 'b', g)
+	testAddition[bls12381.G1Affine, bls12381.G1Jac](t, bin, 'c', g)
+	testJacobian[bls12381.G1Affine, bls12381.G1Jac](t, bin, 'j', g)
+	testBatch[bls12381.G1Affine, bls12381.G1Jac](t, bin, 'b', g)
 }
 
-func TestG2(t *testing.T) {
+func testG2(t *testing.T, bin string) {
 	_, _, _, g := bls12381.Generators()
-	testAddition[bls12381.G2Affine, bls12381.G2Jac](t, 'C', g)
-	testJacobian[bls12381.G2Affine, bls12381.G2Jac](t, 'J', g)
-	testBatch[bls12381.G2Affine, bls12381.G2Jac](t, 'B', g)
+	testAddition[bls12381.G2Affine, bls12381.G2Jac](t, bin, 'C', g)
+	testJacobian[bls12381.G2Affine, bls12381.G2Jac](t, bin, 'J', g)
+	testBatch[bls12381.G2Affine, bls12381.G2Jac](t, bin, 'B', g)
+}
+
+func TestHeaders(t *testing.T) {
+	flavours(t, func(t *testing.T, bin string) {
+		t.Run("Fp", func(t *testing.T) { testFp(t, bin) })
+		t.Run("Fr", func(t *testing.T) { testFr(t, bin) })
+		t.Run("Fp2", func(t *testing.T) { testFp2(t, bin) })
+		t.Run("G1", func(t *testing.T) { testG1(t, bin) })
+		t.Run("G2", func(t *testing.T) { testG2(t, bin) })
+	})
 }
