@@ -56,10 +56,11 @@ FG_HD constexpr uint32_t mod2(int i) {
   return (FrParams::mod(i) << 1) | (i ? FrParams::mod(i - 1) >> 31 : 0);
 }
 
-// a*b/R for a < 2p, b < p (or the other way round); the result is below 2p.
+// a*b/R for a < 2p and b < p, in this order; the result is below 2p. The operand that is taken word by word may be any
+// 256-bit number, but running sums reach the other one plus p, which has to stay below 2^256.
 FG_HD Fr mul(const Fr& a, const Fr& b) {
   Fr r;
-  mul_words(r.v, a.v, b.v);
+  mul_words(r.v, b.v, a.v);
   return r;
 }
 

@@ -282,7 +282,7 @@ __global__ void scale(Fr* v, size_t n, Fr k) {
 // a = a*b*k, below 2p.
 __global__ void multiply(Fr* a, const Fr* b, size_t n, Fr k) {
   size_t i = size_t(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (i < n) a[i] = lazy::mul(lazy::mul(lazy::reduce(a[i]), b[i]), k);
+  if (i < n) a[i] = lazy::mul(lazy::mul(b[i], lazy::reduce(a[i])), k);
 }
 
 // d = (d - c)*k, reduced.

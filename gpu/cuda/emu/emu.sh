@@ -1,5 +1,6 @@
 #!/bin/sh
 # Builds CUDA sources with the host compiler against the emulated runtime: emu.sh OUTPUT [compiler options] -- FILES.cu
+# Files are named relative to the folder of the sources, OUTPUT absolutely.
 set -e
 here=$(cd "$(dirname "$0")" && pwd)
 src=$(dirname "$here")
@@ -12,14 +13,20 @@ while [ "$1" != "--" ]; do
 done
 shift
 dir=$(mktemp -d)
+mkdir "$dir/test"
+cd "$src"
 trap 'rm -rf "$dir"' EXIT
-for f in "$src"/*.cuh "$src"/*.h; do
-  [ -e "$f" ] && python3 "$here/translate.py" "$f" "$dir/$(basename "$f")"
+for f in *.cuh *.h test/*.cuh; do
+  [ -e "$f" ] && python3 "$here/translate.py" "$f" "$dir/$f"
 done
+if [ "${EMU_PTX:-0}" = 1 ]; then
+  cp "$here/ptx.cuh" "$dir/ptx.cuh"
+  opts="$opts -D__CUDA_ARCH__=900"
+fi
 files=
 for f in "$@"; do
-  o="$dir/$(basename "$f" .cu).cpp"
+  o="$dir/${f%.cu}.cpp"
   python3 "$here/translate.py" "$f" "$o"
   files="$files $o"
 done
-${CXX:-g++} -std=c++17 -O2 -w -I"$here" -I"$dir" $opts $files -o "$out" -lpthread
+${CXX:-g++} -std=c++17 -O2 -w -I"$dir" -I"$here" $opts $files -o "$out" -lpthread
