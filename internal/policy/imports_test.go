@@ -25,6 +25,7 @@ var layers = [][]string{
 	{"pinning"},
 	{"ntt", "msm", "synth"},
 	{"synth/gadget", "synth/vanilla"},
+	{"synth/internal"},
 	{"synth/porep", "synth/post", "synth/update", "synth/gnarkcs"},
 	{"synth/vanillasim"},
 	{"groth16"},
@@ -53,7 +54,7 @@ var outside = map[string][]string{
 	"github.com/consensys/gnark":        {"synth/gnarkcs", "examples", "bench"},
 	"github.com/schollz/progressbar/v3": {"examples", "bench"},
 	"golang.org/x/perf":                 {"bench"},
-	"github.com/stretchr/testify":       {"msm/msmtest", "ntt/ntttest", "groth16/groth16test", "internal/golden"},
+	"github.com/stretchr/testify":       {"msm/msmtest", "ntt/ntttest", "groth16/groth16test", "internal/golden", "synth/gadget/gadgettest", "synth/internal/circuittest"},
 }
 
 func within(pkg, tree string) bool {
