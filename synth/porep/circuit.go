@@ -17,8 +17,12 @@ import (
 
 const maxLayers = 11
 
-// ErrCircuitInputs: values that do not fit the shape of their circuit.
-var ErrCircuitInputs = errors.New("porep: circuit inputs do not fit the circuit")
+var (
+	// ErrCircuitShape: a shape that no circuit has.
+	ErrCircuitShape = errors.New("porep: bad circuit shape")
+	// ErrCircuitInputs: values that do not fit the shape of their circuit.
+	ErrCircuitInputs = errors.New("porep: circuit inputs do not fit the circuit")
+)
 
 // CircuitInputs are the values of one partition's circuit, public and private.
 type CircuitInputs struct {
@@ -58,23 +62,34 @@ type instance struct {
 	replica      boolean.Vec
 }
 
+// maxChallenges bounds what a shape may ask for.
+const maxChallenges = 1 << 16
+
+func newInstance(shape Shape) (*instance, error) {
+	s := &instance{shape: shape}
+	if shape.Challenges < 0 || shape.Challenges > maxChallenges || shape.Layers != 2 && shape.Layers != maxLayers {
+		return nil, fmt.Errorf("%w: %d challenges, %d layers", ErrCircuitShape, shape.Challenges, shape.Layers)
+	}
+	var err error
+	if s.treeC, err = shape.Tree.Levels(shape.Nodes); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCircuitShape, err)
+	}
+	if s.treeD, err = vanilla.Binary.Levels(shape.Nodes); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCircuitShape, err)
+	}
+	return s, nil
+}
+
 // Synthesize implements synth.Circuit. Inputs that do not fit the shape give ErrCircuitInputs.
 func (c *Circuit) Synthesize(b *synth.Builder) error {
-	s := instance{shape: c.Shape}
-	var err error
-	if s.treeC, err = c.Shape.Tree.Levels(c.Shape.Nodes); err != nil {
-		return fmt.Errorf("porep: circuit shape: %w", err)
-	}
-	if s.treeD, err = vanilla.Binary.Levels(c.Shape.Nodes); err != nil {
-		return fmt.Errorf("porep: circuit shape: %w", err)
-	}
-	if c.Shape.Layers != 2 && c.Shape.Layers != maxLayers {
-		return fmt.Errorf("porep: circuit shape: %w: got %d", stacked.ErrColumn, c.Shape.Layers)
+	s, err := newInstance(c.Shape)
+	if err != nil {
+		return err
 	}
 	in := c.Inputs
 	if in == nil {
 		in = &CircuitInputs{Challenges: make([]ChallengeInputs, c.Shape.Challenges)}
-	} else if err := in.check(&s); err != nil {
+	} else if err := in.check(s); err != nil {
 		return err
 	}
 	rid := num.Alloc(b, in.ReplicaID)

@@ -165,9 +165,10 @@ func TestCircuitInputsFit(t *testing.T) {
 		require.ErrorIs(t, err, ErrCircuitInputs)
 		require.ErrorContains(t, err, want)
 	}
-	for _, shape := range []Shape{{}, {Nodes: 7, Tree: vanilla.TreeShape{Base: 8}, Layers: 2}, {Nodes: 64, Tree: vanilla.TreeShape{Base: 8}, Layers: 3}} {
+	for _, shape := range []Shape{{}, {Nodes: 7, Tree: vanilla.TreeShape{Base: 8}, Layers: 2}, {Nodes: 64, Tree: vanilla.TreeShape{Base: 8}, Layers: 3},
+		{Nodes: 64, Tree: vanilla.TreeShape{Base: 8}, Layers: 2, Challenges: -1}} {
 		_, err := synth.Compile(context.Background(), &Circuit{Shape: shape})
-		require.Error(t, err)
+		require.ErrorIs(t, err, ErrCircuitShape)
 	}
 }
 

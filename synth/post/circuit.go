@@ -47,11 +47,17 @@ type Circuit struct {
 	Inputs *CircuitInputs
 }
 
+// maxCount bounds what a shape may ask for.
+const maxCount = 1 << 16
+
 // Synthesize implements synth.Circuit. Inputs that do not fit the shape give ErrCircuitInputs.
 func (c *Circuit) Synthesize(b *synth.Builder) error {
+	if c.Shape.Sectors < 0 || c.Shape.Challenges < 0 || c.Shape.Sectors > maxCount || c.Shape.Challenges > maxCount {
+		return fmt.Errorf("%w: %d sectors with %d challenges", ErrCircuitShape, c.Shape.Sectors, c.Shape.Challenges)
+	}
 	arities, err := c.Shape.Tree.Levels(c.Shape.Nodes)
 	if err != nil {
-		return fmt.Errorf("post: circuit shape: %w", err)
+		return fmt.Errorf("%w: %w", ErrCircuitShape, err)
 	}
 	blank := SectorInputs{Leaves: make([]LeafInputs, c.Shape.Challenges)}
 	if c.Inputs != nil {

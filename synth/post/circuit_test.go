@@ -187,8 +187,11 @@ func TestCircuitInputsFit(t *testing.T) {
 		require.ErrorIs(t, err, ErrCircuitInputs)
 		require.ErrorContains(t, err, want)
 	}
-	_, err = synth.Compile(context.Background(), &Circuit{Shape: CircuitShape{Tree: vanilla.TreeShape{Base: 8}, Nodes: 63}})
-	require.Error(t, err)
+	for _, bad := range []CircuitShape{{Tree: vanilla.TreeShape{Base: 8}, Nodes: 63}, {Tree: vanilla.TreeShape{Base: 8}, Nodes: 64, Sectors: -1},
+		{Tree: vanilla.TreeShape{Base: 8}, Nodes: 64, Challenges: -1}} {
+		_, err = synth.Compile(context.Background(), &Circuit{Shape: bad})
+		require.ErrorIs(t, err, ErrCircuitShape)
+	}
 	_, err = WinningShape(3 << 10)
 	require.ErrorIs(t, err, ErrCircuitShape)
 	_, err = WindowShape(3 << 10)

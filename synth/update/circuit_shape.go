@@ -58,7 +58,7 @@ func newInstance(shape CircuitShape) (*instance, error) {
 		s.apexBits, ok[2] = 0, shape.Partitions == 1
 	}
 	s.nodeBits = all - s.partitionBits
-	if !ok[0] || !ok[1] || !ok[2] || s.nodeBits < max(1, s.apexBits) || shape.Challenges < 0 {
+	if !ok[0] || !ok[1] || !ok[2] || s.nodeBits < max(1, s.apexBits) || shape.Challenges < 0 || shape.Challenges > 1<<16 {
 		return nil, fmt.Errorf("%w: %d nodes, %d partitions, %d apex leaves, %d challenges", ErrCircuitShape, shape.Nodes,
 			shape.Partitions, shape.ApexLeaves, shape.Challenges)
 	}

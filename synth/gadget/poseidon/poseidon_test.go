@@ -126,7 +126,8 @@ func TestWrongWitness(t *testing.T) {
 	}
 }
 
-// TestNoAllocation: assigning many hashes allocates no more than assigning few.
+// TestNoAllocation: assigning many hashes allocates no more than assigning few. (The race detector makes sync.Pool forget some
+// of what it is given, hence the allowance.)
 func TestNoAllocation(t *testing.T) {
 	run := func(n int) float64 {
 		c := gadgettest.Func(func(b *synth.Builder) error {
@@ -144,7 +145,7 @@ func TestNoAllocation(t *testing.T) {
 			require.NoError(t, a.Close())
 		})
 	}
-	require.InDelta(t, run(1), run(101), 20)
+	require.Less(t, run(101)-run(1), 75.0)
 }
 
 func BenchmarkAssign(b *testing.B) {
