@@ -32,7 +32,7 @@ func (k *ProvingKey) DecodeG2(ctx context.Context, s Section, from int, dst []bl
 }
 
 func decodeSection[P any](ctx context.Context, k *ProvingKey, s Section, from int, dst []P, threads int, get func(*P, []byte) error) error {
-	if err := k.Retain(); err != nil {
+	if err := k.hold(); err != nil {
 		return err
 	}
 	size := s.PointSize()
@@ -54,7 +54,7 @@ func decodeSection[P any](ctx context.Context, k *ProvingKey, s Section, from in
 // CheckPoints decodes every point of every section and, with subgroups, tests that it is in the prime-order subgroup;
 // the first bad one found is a *KeyError. That reads the whole key: minutes of processor time for the large ones.
 func (k *ProvingKey) CheckPoints(ctx context.Context, subgroups bool, threads int) error {
-	if err := k.Retain(); err != nil {
+	if err := k.hold(); err != nil {
 		return err
 	}
 	var err error

@@ -176,6 +176,17 @@ func (k *ProvingKey) Retain() error {
 	return nil
 }
 
+// hold is Retain that also serves those who hold the key already, though it is closed to others.
+func (k *ProvingKey) hold() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closed && k.refs == 0 {
+		return fmt.Errorf("%w: proving key", ErrClosed)
+	}
+	k.refs++
+	return nil
+}
+
 // Release undoes one Retain.
 func (k *ProvingKey) Release() error {
 	k.mu.Lock()
@@ -208,7 +219,7 @@ func (k *ProvingKey) letGo() error {
 // Raw gives points from <= i < from+n of a section in file encoding. The slice is read only and valid until Close; hold
 // a Retain where Close may happen meanwhile.
 func (k *ProvingKey) Raw(s Section, from, n int) ([]byte, error) {
-	if err := k.Retain(); err != nil {
+	if err := k.hold(); err != nil {
 		return nil, err
 	}
 	b, err := k.raw(s, from, n)
@@ -235,7 +246,7 @@ const ioChunk = 4 << 20
 
 // WriteTo writes the key in bellperson's .params encoding.
 func (k *ProvingKey) WriteTo(w io.Writer) (int64, error) {
-	if err := k.Retain(); err != nil {
+	if err := k.hold(); err != nil {
 		return 0, err
 	}
 	n, err := k.vk.WriteTo(w)
@@ -291,7 +302,7 @@ func (k *ProvingKey) Digest(ctx context.Context) (d [64]byte, err error) {
 // Identity is a digest of the verifying key, the lengths, and the first and last point of each section. It tells keys of
 // different circuits or ceremonies apart in no time, but not a damaged file from a sound one: Digest does that.
 func (k *ProvingKey) Identity() ([32]byte, error) {
-	if err := k.Retain(); err != nil {
+	if err := k.hold(); err != nil {
 		return [32]byte{}, err
 	}
 	h := sha256.New()

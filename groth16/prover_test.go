@@ -59,7 +59,7 @@ func load(t testing.TB, name string, bits bool) *fixture {
 	circuit := l1.Replay{Dump: f.c.Dump, Bits: bits}
 	f.sys, err = synth.Compile(ctx, circuit)
 	require.NoError(t, err)
-	f.asg, err = synth.AssignWitness(ctx, f.sys, circuit, synth.AssignConfig{})
+	f.asg, err = synth.AssignWitness(ctx, circuit, f.sys, synth.AssignConfig{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, f.asg.Close()) })
 	if name == "sha256_64" { // its parameter file is not recorded
@@ -183,7 +183,7 @@ func TestBatchEqualsReference(t *testing.T) {
 	var as []*synth.Assignment
 	var rs [][2]fr.Element
 	for _, p := range batch.Proofs {
-		a, err := synth.AssignWitness(ctx, sys, l1.MiMC{XL: p.XL.Element, XR: p.XR.Element, Constants: constants}, synth.AssignConfig{})
+		a, err := synth.AssignWitness(ctx, l1.MiMC{XL: p.XL.Element, XR: p.XR.Element, Constants: constants}, sys, synth.AssignConfig{})
 		require.NoError(t, err)
 		defer a.Close()
 		as = append(as, a)
@@ -296,7 +296,7 @@ func TestUnsatisfied(t *testing.T) {
 	settled(t)
 	ctx := context.Background()
 	f := load(t, "mimc", false)
-	bad, err := synth.AssignWitness(ctx, f.sys, l1.Replay{Dump: f.c.Dump}, synth.AssignConfig{})
+	bad, err := synth.AssignWitness(ctx, l1.Replay{Dump: f.c.Dump}, f.sys, synth.AssignConfig{})
 	require.NoError(t, err)
 	defer bad.Close()
 	one := fr.One()
@@ -332,7 +332,7 @@ func TestWrongKeyFailsTheSelfCheck(t *testing.T) {
 	constants[5].Double(&constants[5])
 	other, err := synth.Compile(ctx, l1.MiMC{Constants: constants})
 	require.NoError(t, err)
-	a, err := synth.AssignWitness(ctx, other, l1.MiMC{Constants: constants}, synth.AssignConfig{})
+	a, err := synth.AssignWitness(ctx, l1.MiMC{Constants: constants}, other, synth.AssignConfig{})
 	require.NoError(t, err)
 	defer a.Close()
 	p, err := groth16.NewProver(ctx, cpuBackend(t), other, f.key, groth16.Config{})
@@ -403,4 +403,3 @@ func TestReadyEvaluations(t *testing.T) {
 	_, _, err = p.Prove(ctx, f.asg)
 	require.ErrorIs(t, err, synth.ErrShape)
 }
-

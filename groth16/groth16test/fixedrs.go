@@ -4,6 +4,7 @@ package groth16test
 
 import (
 	"context"
+	"sync"
 	"testing"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
@@ -15,7 +16,10 @@ import (
 // not zero-knowledge.
 func FixedRS(tb testing.TB, ctx context.Context, rs ...[2]fr.Element) context.Context {
 	tb.Helper()
+	var mu sync.Mutex
 	return fixedrs.With(ctx, func() (r, s fr.Element) {
+		mu.Lock()
+		defer mu.Unlock()
 		if len(rs) == 0 {
 			tb.Error("more proofs than fixed r and s")
 			return
