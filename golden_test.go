@@ -72,7 +72,7 @@ type postMeta struct {
 	Randomness      string `json:"randomness"`
 	Proof           string `json:"proof_hex"`
 	Sectors         []struct {
-		ID    uint64 `json:"sector_id"`
+		ID    uint64 `json:"sector"`
 		CommR string `json:"comm_r"`
 	} `json:"sectors"`
 }

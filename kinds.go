@@ -3,6 +3,7 @@ package filgroth
 import (
 	"fmt"
 
+	"github.com/filgroth/filgroth/groth16/params"
 	"github.com/filgroth/filgroth/internal/sched"
 	"github.com/filgroth/filgroth/synth"
 	"github.com/filgroth/filgroth/synth/porep"
@@ -83,4 +84,10 @@ func (k Kind) priority() sched.Priority {
 }
 
 // params names the circuit's parameter files.
-func (s circuitSpec) params() (params.Circuit, error) { return params.For(s.String()) }
+func (s circuitSpec) params() (params.Circuit, error) {
+	kinds := [numKinds]params.Kind{PoRep: params.PoRep, WinningPoSt: params.Winning, WindowPoSt: params.Window, SnapDeals: params.Update}
+	if s.Kind >= numKinds {
+		return params.Circuit{}, fmt.Errorf("%w: %v", ErrUnsupported, s.Kind)
+	}
+	return params.For(kinds[s.Kind], s.Size)
+}

@@ -101,9 +101,9 @@ func (b *bar) show(p filgroth.Progress) {
 // Output prints the phase table and the proof, and writes the files that the flags ask for.
 func (f *Flags) Output(proof []byte, rep *filgroth.Report) error {
 	w := tabwriter.NewWriter(os.Stdout, 2, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "phase\tlane\tcalls\ttotal\t")
+	fmt.Fprintln(w, "phase\tlane\tcalls\ttime\t")
 	for _, s := range span.Summarize(rep.Spans) {
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t\n", s.Name, s.Lane, s.Count, s.Total.Round(time.Microsecond))
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t\n", s.Name, s.Lane, s.Count, s.Wall.Round(time.Microsecond))
 	}
 	if err := w.Flush(); err != nil {
 		return err
