@@ -1,0 +1,81 @@
+// Command bench measures filgroth: what synthesis costs at full scale, how fast work is given up, what a whole proof consists of,
+// and what a knob does to each phase. Run it with -h for its modes, and a mode with -h for its flags.
+//
+//	go run ./bench synth -shape porep-32g
+//	go run ./bench ab -knob synthesis=compiled,direct -shape porep-2k -n 10
+//
+// Who wants a proof and not a measurement takes examples/prove-porep.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+
+	"github.com/filgroth/filgroth/bench/shapes"
+)
+
+// mode is a subcommand. setup declares its flags and gives what runs it.
+type mode struct {
+	name, about string
+	setup       func(*flag.FlagSet) func(ctx context.Context, out io.Writer) error
+}
+
+func modes() []mode {
+	return []mode{
+		{"synth", "compile a circuit, make a witness, evaluate and check it: times, memory, digest", synthMode},
+	}
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	switch err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); {
+	case errors.Is(err, flag.ErrHelp):
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+// run is main without its process.
+func run(ctx context.Context, args []string, out, errOut io.Writer) error {
+	if len(args) == 0 || args[0] == "-h" || args[0] == "-help" || args[0] == "--help" || args[0] == "help" {
+		usage(errOut)
+		return flag.ErrHelp
+	}
+	for _, m := range modes() {
+		if m.name != args[0] {
+			continue
+		}
+		fs := flag.NewFlagSet("bench "+m.name, flag.ContinueOnError)
+		fs.SetOutput(errOut)
+		do := m.setup(fs)
+		fs.Usage = func() {
+			fmt.Fprintf(errOut, "bench %s: %s\n\n", m.name, m.about)
+			fs.PrintDefaults()
+		}
+		if err := fs.Parse(args[1:]); err != nil {
+			return err
+		}
+		if fs.NArg() > 0 {
+			return fmt.Errorf("%s: what is %q?", m.name, fs.Arg(0))
+		}
+		return do(ctx, out)
+	}
+	return fmt.Errorf("no mode %q; see bench -h", args[0])
+}
+
+func usage(w io.Writer) {
+	fmt.Fprint(w, "bench MODE [flags]; bench MODE -h lists the flags\n\nmodes:\n")
+	for _, m := range modes() {
+		fmt.Fprintf(w, "  %-7s %s\n", m.name, m.about)
+	}
+	fmt.Fprintf(w, "\nshapes: %s\n", strings.Join(shapes.Names(), " "))
+}
