@@ -72,6 +72,7 @@ func (e *Engine) run(ctx context.Context, r *request) ([][]byte, *Report, error)
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
+	r.priority = priorityFrom(ctx, r.priority)
 	e.jobs.mu.Lock()
 	if e.closed.Load() {
 		e.jobs.mu.Unlock()
