@@ -22,35 +22,42 @@ ZetaArgs zeta_args(int n, bool inverse, bool coset) {
   return a;
 }
 
-template <int Q, bool INVERSE, bool LAST>
-void launch_pass(const Fr* src, Fr* dst, const PassArgs& a, cudaStream_t s) {
+template <int Q, bool INVERSE, Variant V>
+void launch_variant(const Fr* src, Fr* dst, const PassArgs& a, cudaStream_t s) {
   using S = Shape<Q>;
   size_t shared = size_t(16) << TILE_LOG;
-  if (LAST)
+  if (V >= LAST)
     for (int r = 0; r + 1 < S::ROUNDS; r++)
       if (!a.table[r]) shared += size_t(S::shared_twiddles(r)) * sizeof(Fr);
-  auto kernel = ntt_pass<Q, INVERSE, LAST>;
+  auto kernel = ntt_pass<Q, INVERSE, V>;
   if (shared > 48 << 10)
     FG_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(shared)));
   kernel<<<1u << (a.n - TILE_LOG), THREADS, shared, s>>>(src, dst, a);
   FG_LAUNCHED();
 }
 
-template <int Q>
-void launch_pass(bool inverse, bool last, const Fr* src, Fr* dst, const PassArgs& a, cudaStream_t s) {
-  if (inverse)
-    last ? launch_pass<Q, true, true>(src, dst, a, s) : launch_pass<Q, true, false>(src, dst, a, s);
-  else
-    last ? launch_pass<Q, false, true>(src, dst, a, s) : launch_pass<Q, false, false>(src, dst, a, s);
+template <int Q, bool INVERSE>
+void launch_pass(bool last, bool trivial, const Fr* src, Fr* dst, const PassArgs& a, cudaStream_t s) {
+  if (last && !a.table[Shape<Q>::ROUNDS - 1]) return launch_variant<Q, INVERSE, DERIVE>(src, dst, a, s);
+  if (last) return launch_variant<Q, INVERSE, LAST>(src, dst, a, s);
+  if (trivial && Q >= 8) return launch_variant<Q, INVERSE, Q >= 8 ? TRIVIAL : PLAIN>(src, dst, a, s);
+  launch_variant<Q, INVERSE, PLAIN>(src, dst, a, s);
 }
 
-void launch_pass(int q, bool inverse, bool last, const Fr* src, Fr* dst, const PassArgs& a, cudaStream_t s) {
+template <int Q>
+void launch_pass(bool inverse, bool last, bool trivial, const Fr* src, Fr* dst, const PassArgs& a, cudaStream_t s) {
+  if (inverse)
+    launch_pass<Q, true>(last, trivial, src, dst, a, s);
+  else
+    launch_pass<Q, false>(last, trivial, src, dst, a, s);
+}
+
+void launch_pass(int q, bool inverse, bool last, bool trivial, const Fr* src, Fr* dst, const PassArgs& a, cudaStream_t s) {
   switch (q) {
-    case 5: return launch_pass<5>(inverse, last, src, dst, a, s);
-    case 6: return launch_pass<6>(inverse, last, src, dst, a, s);
-    case 7: return launch_pass<7>(inverse, last, src, dst, a, s);
-    case 8: return launch_pass<8>(inverse, last, src, dst, a, s);
-    case 9: return launch_pass<9>(inverse, last, src, dst, a, s);
+    case 6: return launch_pass<6>(inverse, last, trivial, src, dst, a, s);
+    case 7: return launch_pass<7>(inverse, last, trivial, src, dst, a, s);
+    case 8: return launch_pass<8>(inverse, last, trivial, src, dst, a, s);
+    case 9: return launch_pass<9>(inverse, last, trivial, src, dst, a, s);
   }
   FG_FAIL(E_INTERNAL, "a pass of %d levels", q);
 }
@@ -63,7 +70,7 @@ int field_of(int q, int r) { return q - 3 * (r + 1) > 0 ? q - 3 * (r + 1) : 0; }
 NttPlan::NttPlan(int log_n, NttDirection dir, bool coset, cudaStream_t s)
     : n_(log_n), inverse_(dir == NttDirection::Inverse), coset_(coset) {
   if (log_n < 0 || log_n > NTT_MAX_LOG) FG_FAIL(E_ARGUMENT, "transform of 2^%d points: at most 2^%d", log_n, NTT_MAX_LOG);
-  if (n_ < TILE_LOG) return;
+  if (n_ <= TILE_LOG) return;
   int passes = (n_ + 8) / 9, left = n_;
   for (int i = 0; i < passes; i++) {
     int q = (left + passes - i - 1) / (passes - i);
@@ -112,8 +119,11 @@ void NttPlan::build(cudaStream_t s) {
 
 void NttPlan::run(const Fr* src, Fr* dst, NttOrder values, bool reduce, cudaStream_t s) const {
   const bool natural = values == NttOrder::Natural;
-  if (n_ < TILE_LOG) {
-    ntt_small<<<1, 256, 0, s>>>(src, dst, n_, inverse_, natural, zeta_args(n_, inverse_, coset_));
+  if (n_ <= TILE_LOG) {
+    const size_t shared = sizeof(Fr) << n_;
+    if (shared > 48 << 10)
+      FG_CUDA(cudaFuncSetAttribute(ntt_small, cudaFuncAttributeMaxDynamicSharedMemorySize, int(shared)));
+    ntt_small<<<1, 256, shared, s>>>(src, dst, n_, inverse_, natural, zeta_args(n_, inverse_, coset_));
     FG_LAUNCHED();
     return;
   }
@@ -143,13 +153,12 @@ void NttPlan::run(const Fr* src, Fr* dst, NttOrder values, bool reduce, cudaStre
     a.eighth[2] = a.eighth[0] * w;
     a.natural = natural;
     a.reduce = reduce && i == count - 1;
-    a.trivial = at == 0 && !coset_;
     // A permuting forward transform must leave src alone only in its last pass; the passes before it work in dst's
     // place where that is allowed, else in src.
     const bool permute_last = natural && last && !inverse_;
     const Fr* from = i == 0 ? src : (natural && !inverse_ ? src : dst);
     Fr* to = (natural && !inverse_ && !permute_last) ? const_cast<Fr*>(src) : dst;
-    launch_pass(p.q, inverse_, last, from, to, a, s);
+    launch_pass(p.q, inverse_, last, at == 0 && !coset_, from, to, a, s);
   }
 }
 

@@ -34,7 +34,8 @@ class NttPlan {
 
   // Forward: coefficients (natural) to values; Inverse: values to coefficients times 2^n (the caller divides: see
   // scale). Values are in the given order. Inputs may be anywhere in [0, 2p); so are the outputs, unless reduce is set.
-  // src == dst is allowed except where values are in natural order (n > 10).
+  // src == dst is allowed except where values are in natural order (n > 11), and then a forward transform
+  // leaves garbage in src.
   void run(const Fr* src, Fr* dst, NttOrder values, bool reduce, cudaStream_t s) const;
 
   int log_n() const { return n_; }

@@ -47,7 +47,6 @@ struct PassArgs {
   Fr eighth[3];        // the 8th roots of order 4, 8 and 8 (i, w, w^3), or their inverses
   bool natural;        // values in natural order (last pass only)
   bool reduce;         // outputs below p
-  bool trivial;        // the twiddles of the first blocks are one: level 0, no coset
 };
 
 template <int Q>
@@ -128,16 +127,30 @@ __device__ __forceinline__ void exchange(Fr* x, uint4* sm, unsigned u, unsigned 
   }
 }
 
-// The seven twiddles of a thread's round: read, or derived from y, the first of level + 2.
-template <bool DERIVE>
-struct Twiddles {
+template <bool INVERSE, bool TRIVIAL>
+__device__ __forceinline__ void butterfly(Fr& u, Fr& v, const Fr& tw) {
+  if (INVERSE) {
+    Fr d = lazy::sub(u, v);
+    u = lazy::add(u, v);
+    v = TRIVIAL ? d : lazy::mul(d, tw);
+  } else {
+    Fr m = TRIVIAL ? v : lazy::mul(v, tw);
+    v = lazy::sub(u, m);
+    u = lazy::add(u, m);
+  }
+}
+
+// The seven twiddles of a thread's round, in memory.
+struct ReadTwiddles {
   const Fr* at;
+  __device__ __forceinline__ Fr get(int k) const { return at[k]; }
+};
+
+// The same derived from y, the first of level + 2.
+struct DerivedTwiddles {
   const Fr* eighth;
   Fr y, y2;
-  bool derive;
-
-  __device__ __forceinline__ Fr get(int k) {
-    if (!DERIVE || !derive) return at[k];
+  __device__ __forceinline__ Fr get(int k) const {
     switch (k) {
       case 0: return lazy::mul_exact(y2, y2);
       case 1: return y2;
@@ -148,32 +161,27 @@ struct Twiddles {
   }
 };
 
-template <bool INVERSE>
-__device__ __forceinline__ void butterfly(Fr& u, Fr& v, const Fr& tw, bool trivial) {
-  if (INVERSE) {
-    Fr d = lazy::sub(u, v);
-    u = lazy::add(u, v);
-    v = trivial ? d : lazy::mul(d, tw);
-  } else {
-    Fr m = trivial ? v : lazy::mul(v, tw);
-    v = lazy::sub(u, m);
-    u = lazy::add(u, m);
-  }
-}
-
-// Three levels on eight values, less the first `skip`.
-template <bool INVERSE, bool DERIVE>
-__device__ __forceinline__ void round8(Fr* x, Twiddles<DERIVE>& tw, int skip, bool trivial) {
+// Three levels on eight values, less the first SKIP. TRIVIAL: the first block's twiddles are one. What a round does is
+// fixed at compile time: with a branch around a product ptxas splits its multiply-adds in two.
+template <bool INVERSE, int SKIP, bool TRIVIAL, class Twiddles>
+__device__ __forceinline__ void round8(Fr* x, const Twiddles& tw) {
   FG_UNROLL
   for (int i = 0; i < 3; i++) {
     const int d = INVERSE ? 2 - i : i;  // level within the round
-    if (d < skip) continue;
+    if (d < SKIP) continue;
     const int half = 4 >> d;
     FG_UNROLL
     for (int b = 0; b < (1 << d); b++) {
-      const Fr w = tw.get((1 << d) - 1 + b);
+      Fr w;
+      if (!TRIVIAL || b) w = tw.get((1 << d) - 1 + b);
       FG_UNROLL
-      for (int j = 0; j < half; j++) butterfly<INVERSE>(x[2 * half * b + j], x[2 * half * b + half + j], w, trivial && b == 0);
+      for (int j = 0; j < half; j++) {
+        Fr &u = x[2 * half * b + j], &v = x[2 * half * b + half + j];
+        if (TRIVIAL && b == 0)
+          butterfly<INVERSE, true>(u, v, u);
+        else
+          butterfly<INVERSE, false>(u, v, w);
+      }
     }
   }
 }
@@ -200,59 +208,105 @@ __device__ void compute_shared(Fr* out, const PassArgs& a) {
   }
 }
 
-// A pass over Q levels, from level a.level0 down (forward) or up (inverse). LAST: the pass that holds the lowest bits
-// of the index of values, where blocks have 2^Q members and columns are different blocks.
-template <int Q, bool INVERSE, bool LAST>
+// What is special about a pass.
+enum Variant {
+  PLAIN,
+  TRIVIAL,  // it starts at level 0 without a coset, so that the first round's first twiddles are one
+  LAST,     // it holds the lowest bits of the index of values: blocks have 2^Q members, columns are different blocks
+  DERIVE    // LAST, and no table holds the twiddles of its last round
+};
+
+// The rounds of a pass on a thread's values. x is at the positions of the first round on entry, of the last on return;
+// the function returns the field of the last.
+template <int Q, bool INVERSE, Variant V>
+__device__ __forceinline__ int rounds(Fr* x, uint4* sm, const Fr* shared_tw, const Tile<Q, (V >= LAST)>& tile, const PassArgs& a) {
+  using S = Shape<Q>;
+  constexpr int R = S::ROUNDS;
+  constexpr bool OWN_LAST = V == DERIVE || S::SKIP > 0, OWN_FIRST = V == TRIVIAL;  // rounds with code of their own
+  int f = S::field(INVERSE ? R - 1 : 0);
+  auto move = [&](int r) {
+    const int g = S::field(r);
+    exchange<Q>(x, sm, tile.u, tile.c, f, g);
+    f = g;
+  };
+  auto twiddles = [&](int r) {
+    const uint32_t h = (tile.block << (Q - 3 - f)) + (tile.u >> f);
+    if (V < LAST || a.table[r]) return ReadTwiddles{a.table[r] + 7 * uint64_t(h)};
+    int before = 0;
+    for (int k = 0; k < r; k++) before += a.table[k] ? 0 : S::shared_twiddles(k);
+    return ReadTwiddles{shared_tw + before + 7 * ((tile.c << (Q - 3 - f)) + (tile.u >> f))};
+  };
+  auto last = [&] {
+    if (V == DERIVE) {
+      DerivedTwiddles tw;
+      tw.eighth = a.eighth;
+      tw.y = computed_zeta(a, Q - 1, ((tile.block << (Q - 3)) + tile.u) << 2);
+      tw.y2 = lazy::mul_exact(tw.y, tw.y);
+      round8<INVERSE, S::SKIP, false>(x, tw);
+    } else {
+      round8<INVERSE, S::SKIP, false>(x, twiddles(R - 1));
+    }
+  };
+  auto first = [&] { round8<INVERSE, 0, V == TRIVIAL>(x, twiddles(0)); };
+  constexpr int LO = OWN_FIRST ? 1 : 0, HI = OWN_LAST ? R - 1 : R;
+  if (INVERSE) {
+    if (OWN_LAST) last();
+#pragma unroll 1
+    for (int r = HI - 1; r >= LO; r--) {
+      if (r < R - 1) move(r);
+      round8<INVERSE, 0, false>(x, twiddles(r));
+    }
+    if (OWN_FIRST) {
+      move(0);
+      first();
+    }
+  } else {
+    if (OWN_FIRST) first();
+#pragma unroll 1
+    for (int r = LO; r < HI; r++) {
+      if (r > 0) move(r);
+      round8<INVERSE, 0, false>(x, twiddles(r));
+    }
+    if (OWN_LAST) {
+      move(R - 1);
+      last();
+    }
+  }
+  return f;
+}
+
+// A pass over Q levels, from level a.level0 down (forward) or up (inverse).
+template <int Q, bool INVERSE, Variant V>
 __global__ void __launch_bounds__(THREADS, 2) ntt_pass(const Fr* src, Fr* dst, const PassArgs a) {
   using S = Shape<Q>;
   extern __shared__ uint4 sm[];
-  const Tile<Q, LAST> tile(a);
+  const Tile<Q, (V >= LAST)> tile(a);
   Fr* shared_tw = reinterpret_cast<Fr*>(sm + (1 << TILE_LOG));
-  if (LAST) {
+  if (V >= LAST) {
     compute_shared<Q>(shared_tw, a);
     __syncthreads();
   }
   Fr x[8];
   int f = S::field(INVERSE ? S::ROUNDS - 1 : 0);
-  const bool permute_in = LAST && INVERSE && a.natural, permute_out = LAST && !INVERSE && a.natural;
+  const bool permute_in = V >= LAST && INVERSE && a.natural, permute_out = V >= LAST && !INVERSE && a.natural;
   FG_UNROLL
   for (int t = 0; t < 8; t++) {
     unsigned p = tile.pos(f) + (t << f);
     x[t] = src[permute_in ? tile.natural_at(a, p) : tile.at(a, p)];
   }
-#pragma unroll 1
-  for (int i = 0; i < S::ROUNDS; i++) {
-    const int r = INVERSE ? S::ROUNDS - 1 - i : i;
-    const int g = S::field(r);
-    if (i) exchange<Q>(x, sm, tile.u, tile.c, f, g);
-    f = g;
-    const uint32_t h = (tile.block << (Q - 3 - f)) + (tile.u >> f);
-    Twiddles<LAST> tw;
-    tw.eighth = a.eighth;
-    tw.derive = LAST && !a.table[r] && r == S::ROUNDS - 1;
-    if (tw.derive) {
-      tw.y = computed_zeta(a, Q - 1, h << 2);
-      tw.y2 = lazy::mul_exact(tw.y, tw.y);
-    } else if (LAST && !a.table[r]) {
-      const int lg = Q - 3 - f;
-      int before = 0;
-      for (int k = 0; k < r; k++) before += a.table[k] ? 0 : S::shared_twiddles(k);
-      tw.at = shared_tw + before + 7 * ((tile.c << lg) + (tile.u >> f));
-    } else {
-      tw.at = a.table[r] + 7 * uint64_t(h);
-    }
-    round8<INVERSE, LAST>(x, tw, r == S::ROUNDS - 1 ? S::SKIP : 0, a.trivial && r == 0);
-  }
+  f = rounds<Q, INVERSE, V>(x, sm, shared_tw, tile, a);
   FG_UNROLL
   for (int t = 0; t < 8; t++) {
     unsigned p = tile.pos(f) + (t << f);
-    dst[permute_out ? tile.natural_at(a, p) : tile.at(a, p)] = a.reduce ? lazy::reduce(x[t]) : x[t];
+    Fr* to = dst + (permute_out ? tile.natural_at(a, p) : tile.at(a, p));
+    *to = a.reduce ? lazy::reduce(x[t]) : x[t];
   }
 }
 
-// Transforms of up to 2^10 points, by one block in shared memory.
+// Transforms of up to 2^11 points, by one block in shared memory.
 __global__ void ntt_small(const Fr* src, Fr* dst, int n, bool inverse, bool natural, ZetaArgs z) {
-  __shared__ Fr x[1 << 10];
+  extern __shared__ uint4 sm[];
+  Fr* x = reinterpret_cast<Fr*>(sm);
   const unsigned size = 1u << n;
   auto rev = [&](unsigned i) { return n ? __brev(i) >> (32 - n) : 0; };
   for (unsigned i = threadIdx.x; i < size; i += blockDim.x) x[i] = src[inverse && natural ? rev(i) : i];
@@ -263,9 +317,9 @@ __global__ void ntt_small(const Fr* src, Fr* dst, int n, bool inverse, bool natu
       unsigned h = i >> lo, p = (h << (lo + 1)) + (i & ((1u << lo) - 1));
       Fr u = x[p], v = x[p + (1u << lo)], w = zeta(z, h, level);
       if (inverse)
-        butterfly<true>(u, v, w, false);
+        butterfly<true, false>(u, v, w);
       else
-        butterfly<false>(u, v, w, false);
+        butterfly<false, false>(u, v, w);
       x[p] = u;
       x[p + (1u << lo)] = v;
     }
