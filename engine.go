@@ -21,6 +21,7 @@ type Engine struct {
 	dispatch *dispatcher
 	keys     *keyStore
 	vks      vkStore
+	srs      srsStore
 	host     *pinning.Budget
 	inFlight *sched.Sem // partitions between witness and proof
 	witness  *sched.Sem // witnesses being made

@@ -360,8 +360,6 @@ func TestBadC1(t *testing.T) {
 	require.ErrorIs(t, err, ErrInput)
 	var fe *vanilla.FieldError
 	require.ErrorAs(t, err, &fe)
-	_, _, err = e.SealCommitPhase2(ctx, readGolden(t, "2k-ni-s1.c1.json.gz"), 1, testMiner)
-	require.ErrorIs(t, err, ErrNeedsAggregation)
 }
 
 func TestConfigValidate(t *testing.T) {

@@ -13,14 +13,30 @@ import (
 	"github.com/filgroth/filgroth/synth/vanilla"
 )
 
-// ErrNeedsAggregation: a non-interactive PoRep's partition proofs reach the chain only as one aggregate.
-var ErrNeedsAggregation = errors.New("filgroth: a non-interactive PoRep needs aggregation")
-
-// SealCommitPhase2 makes the proofs of all partitions of a sealed sector, 192 bytes each, in order. c1 is the JSON output
-// of SealCommitPhase1 (or the envelope around it that proving daemons use). The vanilla proofs are checked first, and the
-// result is verified for the given sector and miner before it is returned: ErrRejected says that they are not the ones
-// that the sector was sealed for.
+// SealCommitPhase2 makes the proofs of all partitions of a sealed sector, 192 bytes each, in order; for a non-interactive type
+// their aggregate (SnarkPackV2). c1 is the JSON output of SealCommitPhase1 (or the envelope around it that proving daemons
+// use). The vanilla proofs are checked first, and the result is verified for the given sector and miner before it is
+// returned: ErrRejected says that they are not the ones that the sector was sealed for.
 func (e *Engine) SealCommitPhase2(ctx context.Context, c1 []byte, sector, miner uint64) ([]byte, *Report, error) {
+	c, err := e.decodeC1(ctx, c1)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := porep.CheckReplicaID(c, miner, sector); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrRejected, err)
+	}
+	proof, rep, err := e.proveC1(ctx, c, c1)
+	if err != nil || c.Config.Mode != vanilla.NonInteractive {
+		return proof, rep, err
+	}
+	out, err := e.AggregateSealProofs(ctx, AggregateInfo{Miner: miner, Proof: c.Proof, Aggregation: 1, Sectors: []AggregateSector{
+		{Number: sector, Ticket: c.Ticket, Seed: c.Seed, CommR: c.CommR, CommD: c.CommD}}}, [][]byte{proof})
+	return out, rep, err
+}
+
+// SealCommitPhase2CircuitProofs is SealCommitPhase2 without the aggregation of non-interactive types: 192 bytes a partition,
+// to be aggregated with those of other sectors.
+func (e *Engine) SealCommitPhase2CircuitProofs(ctx context.Context, c1 []byte, sector, miner uint64) ([]byte, *Report, error) {
 	c, err := e.decodeC1(ctx, c1)
 	if err != nil {
 		return nil, nil, err
@@ -31,7 +47,7 @@ func (e *Engine) SealCommitPhase2(ctx context.Context, c1 []byte, sector, miner 
 	return e.proveC1(ctx, c, c1)
 }
 
-// ProveC1 is SealCommitPhase2 without sector and miner: the proof is checked against the replica id that stands in the C1
+// ProveC1 is SealCommitPhase2CircuitProofs without sector and miner: the proof is checked against the replica id that stands in the C1
 // output itself. A node wants SealCommitPhase2.
 func (e *Engine) ProveC1(ctx context.Context, c1 []byte) ([]byte, *Report, error) {
 	c, err := e.decodeC1(ctx, c1)
@@ -51,9 +67,6 @@ func (e *Engine) decodeC1(ctx context.Context, b []byte) (*porep.C1, error) {
 	c, err := porep.DecodeC1(b)
 	if err != nil {
 		return nil, &InputError{"C1 output", err}
-	}
-	if c.Config.Mode == vanilla.NonInteractive {
-		return nil, fmt.Errorf("%w: %v", ErrNeedsAggregation, c.Proof)
 	}
 	for _, z := range []struct {
 		name string
@@ -109,7 +122,7 @@ type SealVerifyInfo struct {
 	Seed   [32]byte
 	CommR  [32]byte
 	CommD  [32]byte
-	// Bytes are the concatenated partition proofs.
+	// Bytes are the concatenated partition proofs; for non-interactive types their aggregate.
 	Bytes []byte
 }
 
@@ -125,9 +138,6 @@ func (e *Engine) VerifySeal(ctx context.Context, info SealVerifyInfo) (bool, err
 	if err != nil {
 		return false, &InputError{"Proof", err}
 	}
-	if cfg.Mode == vanilla.NonInteractive {
-		return false, fmt.Errorf("%w: %v", ErrNeedsAggregation, info.Proof)
-	}
 	for _, z := range []struct {
 		name string
 		v    [32]byte
@@ -135,6 +145,10 @@ func (e *Engine) VerifySeal(ctx context.Context, info SealVerifyInfo) (bool, err
 		if z.v == [32]byte{} {
 			return false, &InputError{z.name, errors.New("is all zero")}
 		}
+	}
+	if cfg.Mode == vanilla.NonInteractive {
+		return e.VerifyAggregateSeals(ctx, AggregateInfo{Miner: info.Miner, Proof: info.Proof, Aggregation: 1, Sectors: []AggregateSector{
+			{Number: info.Sector, Ticket: info.Ticket, Seed: info.Seed, CommR: info.CommR, CommD: info.CommD}}}, info.Bytes)
 	}
 	pub := &porep.Public{Config: cfg, CommD: info.CommD, CommR: info.CommR, Seed: info.Seed,
 		ReplicaID: porep.ReplicaID(vanilla.ProverID(info.Miner), info.Sector, info.Ticket, info.CommD, cfg.PoRepID)}
