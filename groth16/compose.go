@@ -54,6 +54,9 @@ func (c *composed) Bind(ctx context.Context, sys *synth.System, key *ProvingKey,
 	if cfg.B2.Place == PlaceDevice {
 		return nil, fmt.Errorf("%w: %v has no device for the sum in G2", ErrUnavailable, c)
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if err := key.Retain(); err != nil {
 		return nil, err
 	}

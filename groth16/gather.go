@@ -20,7 +20,8 @@ type gather struct {
 	density []uint64 // the aux variables that have one; nil: all
 	n       int      // points
 	blockAt []int    // the point of the first variable of each block of gatherBlock words
-	field   []uint32 // tail scalar len(front)+j is Fields[field[j]]; nil: Fields as they are
+	field   []uint32 // tail scalar len(front)+j is Fields[field[j]]
+	asIs    bool     // the tail is Fields as they are
 	at      []uint32 // the points of the tail: front first
 	buf     *pinning.Buffer
 }
@@ -62,9 +63,7 @@ func newGather(sys *synth.System, inputs []uint32, density []uint64) (*gather, e
 		}
 		g.n += bits.OnesCount64(d)
 	}
-	if len(inputs) == 0 && len(g.field) == sys.Fields() {
-		g.field = nil
-	}
+	g.asIs = len(inputs) == 0 && len(g.field) == sys.Fields()
 	return g, nil
 }
 
@@ -88,7 +87,7 @@ func (g *gather) word(w, aux int) uint64 {
 // bytes is the memory that scalars takes.
 func (g *gather) bytes() int64 {
 	n := int64(0)
-	if g.field != nil || len(g.front) > 0 {
+	if !g.asIs {
 		n += 32 * int64(len(g.at))
 	}
 	if g.density != nil || len(g.front) > 0 {
@@ -114,7 +113,7 @@ func (g *gather) scalars(ctx context.Context, a *synth.Assignment, threads int) 
 		}
 	}()
 	k.Tail, k.Bits, k.TailAt = a.Fields, a.Bits, g.at
-	if g.field != nil || len(g.front) > 0 {
+	if !g.asIs {
 		b, err := pinning.Alloc(32*len(g.at), "msm scalars")
 		if err != nil {
 			return k, nil, err
