@@ -59,7 +59,7 @@ func (e *CPU) G1(ctx context.Context, points []bls12381.G1Affine, k Scalars, cfg
 	if err != nil {
 		return bls12381.G1Jac{}, err
 	}
-	return sum(ctx, g1Curve(cfg.Kernel), points, k, cfg)
+	return sum(ctx, choose(g1Curves, cfg.Kernel), points, k, cfg)
 }
 
 // G2 implements [Engine].
@@ -68,5 +68,5 @@ func (e *CPU) G2(ctx context.Context, points []bls12381.G2Affine, k Scalars, cfg
 	if err != nil {
 		return bls12381.G2Jac{}, err
 	}
-	return sum(ctx, g2Curve(cfg.Kernel), points, k, cfg)
+	return sum(ctx, choose(g2Curves, cfg.Kernel), points, k, cfg)
 }

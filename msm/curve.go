@@ -2,6 +2,7 @@ package msm
 
 import (
 	"math/big"
+	"sync"
 
 	bls12381 "github.com/consensys/gnark-crypto/ecc/bls12-381"
 )
@@ -20,6 +21,28 @@ type curve[P, J any] struct {
 	newAdder func() adder[P]
 	// slice is how many points a worker takes through a tree at once.
 	slice int
+	// trees keeps the workers' scratch between sums.
+	trees sync.Pool
+}
+
+// curves that sums use, one for each kernel, with their scratch.
+var (
+	g1Curves = [...]func() *curve[bls12381.G1Affine, bls12381.G1Jac]{
+		sync.OnceValue(func() *curve[bls12381.G1Affine, bls12381.G1Jac] { return g1Curve(haveIFMA()) }),
+		sync.OnceValue(func() *curve[bls12381.G1Affine, bls12381.G1Jac] { return g1Curve(false) }),
+	}
+	g2Curves = [...]func() *curve[bls12381.G2Affine, bls12381.G2Jac]{
+		sync.OnceValue(func() *curve[bls12381.G2Affine, bls12381.G2Jac] { return g2Curve(haveIFMA()) }),
+		sync.OnceValue(func() *curve[bls12381.G2Affine, bls12381.G2Jac] { return g2Curve(false) }),
+	}
+)
+
+// choose picks from a pair above.
+func choose[T any](pair [2]func() T, k Kernel) T {
+	if k == KernelGeneric {
+		return pair[1]()
+	}
+	return pair[0]()
 }
 
 // An entry names a point with its sign: index<<1, plus 1 for the negative.
@@ -37,7 +60,7 @@ type adder[P any] interface {
 	canonical(p *P)
 }
 
-func g1Curve(k Kernel) *curve[bls12381.G1Affine, bls12381.G1Jac] {
+func g1Curve(ifma bool) *curve[bls12381.G1Affine, bls12381.G1Jac] {
 	type P = bls12381.G1Affine
 	type J = bls12381.G1Jac
 	c := &curve[P, J]{
@@ -56,13 +79,13 @@ func g1Curve(k Kernel) *curve[bls12381.G1Affine, bls12381.G1Jac] {
 		newAdder: func() adder[P] { return newG1Generic() },
 		slice:    1 << 14,
 	}
-	if k != KernelGeneric && haveIFMA() {
+	if ifma {
 		c.newAdder = newG1IFMA
 	}
 	return c
 }
 
-func g2Curve(Kernel) *curve[bls12381.G2Affine, bls12381.G2Jac] {
+func g2Curve(ifma bool) *curve[bls12381.G2Affine, bls12381.G2Jac] {
 	type P = bls12381.G2Affine
 	type J = bls12381.G2Jac
 	return &curve[P, J]{

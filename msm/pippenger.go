@@ -2,13 +2,23 @@ package msm
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/filgroth/filgroth/internal/par"
 )
 
-// groupEntries bounds how many sorted entries exist at once (four bytes each), except
-// that one window is always sorted whole.
-const groupEntries = 1 << 24
+// Bounds of what exists at once, except that one window is always there in whole.
+const (
+	groupEntries  = 1 << 24 // sorted entries, four bytes each
+	groupCounters = 1 << 22 // counters of a bucket, four bytes each
+	groupSums     = 1 << 20 // sums of buckets, a point each
+)
+
+// groupSize is how many windows of c bits are worked on together, of n points.
+func groupSize(windows, n, c int) int {
+	buckets := 1 << (c - 1)
+	return max(1, min(windows, groupEntries/n, groupCounters/buckets, groupSums/min(n, buckets)))
+}
 
 // windows adds sum of r to the result, by Pippenger's method: a scalar is a number of
 // signed digits d_w of c bits, the points with |d_w| = m make bucket m of window w, a
@@ -29,7 +39,7 @@ func (j *job[P, J]) windows(r *rest) error {
 	if err := s.bias(j.ctx, j.cfg.Threads); err != nil {
 		return err
 	}
-	group := max(1, min(s.count, groupEntries/r.count))
+	group := groupSize(s.count, r.count, c)
 	var total J
 	for hi := s.count; hi > 0; hi -= group {
 		lo := max(0, hi-group)
@@ -70,9 +80,8 @@ func (j *job[P, J]) oneByOne(r *rest) error {
 
 // window is one window of a group: its entries by bucket, and the sums of the buckets.
 type window[P, J any] struct {
-	sorted []entry
-	start  []uint32 // bucket m-1 is sorted[start[m-1]:start[m]]
-	sums   []P
+	sortedWindow
+	sums []P
 	// heavy are parts of buckets that did not fit into one slice.
 	heavy []part[P]
 }
@@ -89,19 +98,18 @@ func (j *job[P, J]) group(s *sorter, lo, hi int) ([]J, error) {
 		return nil, err
 	}
 	windows := make([]window[P, J], hi-lo)
-	var slices []slice
+	var cuts []slice
 	for w := range windows {
-		windows[w] = window[P, J]{sorted: sorted[w].entries, start: sorted[w].start}
-		windows[w].sums = make([]P, 1<<(s.bits-1))
-		from := len(slices)
-		slices = appendSlices(slices, w, sorted[w].start, j.curve.slice)
-		windows[w].heavy = make([]part[P], len(slices)-from)
-		for i := from; i < len(slices); i++ {
-			slices[i].index = i - from
+		windows[w] = window[P, J]{sortedWindow: sorted[w], sums: make([]P, len(sorted[w].digits))}
+		from := len(cuts)
+		cuts = appendSlices(cuts, w, sorted[w].start, j.curve.slice)
+		windows[w].heavy = make([]part[P], len(cuts)-from)
+		for i := from; i < len(cuts); i++ {
+			cuts[i].index = i - from
 		}
 	}
-	err = par.Do(j.ctx, j.cfg.Threads, len(slices), func(worker, i int) error {
-		j.fill(j.tree(worker), &windows[slices[i].window], slices[i])
+	err = par.Do(j.ctx, j.cfg.Threads, len(cuts), func(worker, i int) error {
+		j.fill(j.tree(worker), &windows[cuts[i].window], cuts[i])
 		return nil
 	})
 	if err != nil {
@@ -120,13 +128,13 @@ type slice struct {
 }
 
 // appendSlices cuts a window into slices of about size entries.
-func appendSlices(slices []slice, w int, start []uint32, size int) []slice {
+func appendSlices(cuts []slice, w int, start []uint32, size int) []slice {
 	buckets := len(start) - 1
 	for b := 0; b < buckets; {
 		from := int(start[b])
 		if to := int(start[b+1]); to-from > size {
 			for ; from < to; from += size {
-				slices = append(slices, slice{window: w, first: b, part: true, from: from, to: min(from+size, to)})
+				cuts = append(cuts, slice{window: w, first: b, part: true, from: from, to: min(from+size, to)})
 			}
 			b++
 			continue
@@ -135,11 +143,9 @@ func appendSlices(slices []slice, w int, start []uint32, size int) []slice {
 		for b < buckets && int(start[b+1])-from <= size {
 			b++
 		}
-		if int(start[b]) > from {
-			slices = append(slices, slice{window: w, first: first, last: b})
-		}
+		cuts = append(cuts, slice{window: w, first: first, last: b})
 	}
-	return slices
+	return cuts
 }
 
 // fill sums the buckets of a slice.
@@ -147,18 +153,17 @@ func (j *job[P, J]) fill(t *tree[P, J], w *window[P, J], s slice) {
 	t.spareSegs = t.spareSegs[:0]
 	if s.part {
 		t.spareSegs = append(t.spareSegs, segment{0, s.to - s.from, 0})
-		t.sums(j.points, w.sorted[s.from:s.to], t.spareSegs, func(_ int, p *P) {
-			w.heavy[s.index] = part[P]{s.first + 1, *p}
+		t.sums(j.points, w.entries[s.from:s.to], t.spareSegs, func(_ int, p *P) {
+			w.heavy[s.index] = part[P]{int(w.digits[s.first]), *p}
 		})
 		return
 	}
 	base := int(w.start[s.first])
 	for b := s.first; b < s.last; b++ {
-		if from, to := int(w.start[b]), int(w.start[b+1]); to > from {
-			t.spareSegs = append(t.spareSegs, segment{from - base, to - from, b})
-		}
+		from, to := int(w.start[b]), int(w.start[b+1])
+		t.spareSegs = append(t.spareSegs, segment{from - base, to - from, b})
 	}
-	t.sums(j.points, w.sorted[base:w.start[s.last]], t.spareSegs, func(b int, p *P) { w.sums[b] = *p })
+	t.sums(j.points, w.entries[base:w.start[s.last]], t.spareSegs, func(b int, p *P) { w.sums[b] = *p })
 }
 
 // weigh returns, for each window, the sum over m of m times bucket m. With m written
@@ -177,7 +182,7 @@ func (j *job[P, J]) weigh(windows []window[P, J], c int) ([]J, error) {
 	tasks := (lines + per - 1) / per
 	err := par.Do(j.ctx, j.cfg.Threads, len(windows)*tasks, func(worker, i int) error {
 		w, from := i/tasks, i%tasks*per
-		j.lines(j.tree(worker), windows[w].sums, k, rows, from, min(from+per, lines), marginals[w])
+		j.lines(j.tree(worker), &windows[w], k, rows, from, min(from+per, lines), marginals[w])
 		return nil
 	})
 	if err != nil {
@@ -199,27 +204,45 @@ func (j *job[P, J]) weigh(windows []window[P, J], c int) ([]J, error) {
 }
 
 // lines sums rows (line < rows) and columns [from, to) of the bucket sums into out.
-func (j *job[P, J]) lines(t *tree[P, J], sums []P, k, rows, from, to int, out []P) {
-	entries := t.spare[:0]
-	t.spareSegs = t.spareSegs[:0]
-	for line := from; line < to; line++ {
-		start := len(entries)
-		m, step, count := line<<k, 1, 1<<k
-		if line >= rows {
-			m, step, count = line-rows, 1<<k, rows
-		}
-		for ; count > 0; count-- {
-			if m >= 1 && m <= len(sums) && !j.curve.infinite(&sums[m-1]) {
-				entries = append(entries, entry(m-1)<<1)
+func (j *job[P, J]) lines(t *tree[P, J], w *window[P, J], k, rows, from, to int, out []P) {
+	t.spare, t.spareSegs = t.spare[:0], t.spareSegs[:0]
+	mask := uint32(1)<<k - 1
+	if from < rows {
+		row := func(line int) int { i, _ := slices.BinarySearch(w.digits, uint32(line)<<k); return i }
+		for line := from; line < min(to, rows); line++ {
+			start := len(t.spare)
+			for i := row(line); i < row(line+1); i++ {
+				j.nonzero(t, w.sums, i)
 			}
-			m += step
-		}
-		if len(entries) > start {
-			t.spareSegs = append(t.spareSegs, segment{start, len(entries) - start, line})
+			t.endSegment(start, line)
 		}
 	}
-	t.spare = entries
-	t.sums(sums, entries, t.spareSegs, func(line int, p *P) { out[line] = *p })
+	if to > rows {
+		// Columns are gathered by counting, as the windows are.
+		first := uint32(max(from, rows) - rows)
+		last := uint32(to - rows)
+		columns := make([][]int, last-first)
+		for i, m := range w.digits {
+			if lo := m & mask; lo >= first && lo < last {
+				columns[lo-first] = append(columns[lo-first], i)
+			}
+		}
+		for c, list := range columns {
+			start := len(t.spare)
+			for _, i := range list {
+				j.nonzero(t, w.sums, i)
+			}
+			t.endSegment(start, rows+int(first)+c)
+		}
+	}
+	t.sums(w.sums, t.spare, t.spareSegs, func(line int, p *P) { out[line] = *p })
+}
+
+// nonzero lists a bucket's sum unless it is infinity, as heavy buckets' are.
+func (j *job[P, J]) nonzero(t *tree[P, J], sums []P, i int) {
+	if !j.curve.infinite(&sums[i]) {
+		t.spare = append(t.spare, entry(i)<<1)
+	}
 }
 
 // running returns the sum of i times points[i].

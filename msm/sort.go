@@ -68,10 +68,12 @@ func (s *sorter) digit(x *scalar, w int) (m uint32, negative uint32) {
 	return uint32((d ^ sign) - sign), uint32(sign & 1)
 }
 
-// sortedWindow is the points of a window by bucket.
+// sortedWindow is the points of a window by bucket: those of the bucket of digit
+// digits[i] are entries[start[i]:start[i+1]]. Empty buckets are left out.
 type sortedWindow struct {
 	entries []entry
-	start   []uint32 // bucket m-1 is entries[start[m-1]:start[m]]; len is 2^(c-1)+1
+	digits  []uint32 // increasing
+	start   []uint32 // one more than digits
 }
 
 // sort sorts windows [lo, hi) by counting. Where there are fewer windows than
@@ -91,17 +93,7 @@ func (s *sorter) sort(ctx context.Context, threads, lo, hi int) ([]sortedWindow,
 	}
 	out := make([]sortedWindow, n)
 	err = par.Do(ctx, threads, n, func(_, w int) error {
-		out[w].start = make([]uint32, buckets+1)
-		total := uint32(0)
-		for m := 0; m < buckets; m++ {
-			out[w].start[m] = total
-			for p := range parts {
-				c := &counts[w*len(parts)+p][m]
-				*c, total = total, total+*c
-			}
-		}
-		out[w].start[buckets] = total
-		out[w].entries = make([]entry, total)
+		out[w] = layout(counts[w*len(parts):(w+1)*len(parts)], buckets)
 		return nil
 	})
 	if err != nil {
@@ -112,6 +104,33 @@ func (s *sorter) sort(ctx context.Context, threads, lo, hi int) ([]sortedWindow,
 		return ctx.Err()
 	})
 	return out, err
+}
+
+// layout turns the counts of a window's parts into where each part's entries go.
+func layout(counts [][]uint32, buckets int) sortedWindow {
+	used := 0
+	for b := range buckets {
+		for _, c := range counts {
+			if c[b] != 0 {
+				used++
+				break
+			}
+		}
+	}
+	w := sortedWindow{digits: make([]uint32, 0, used), start: make([]uint32, 0, used+1)}
+	total := uint32(0)
+	for b := range buckets {
+		from := total
+		for _, c := range counts {
+			c[b], total = total, total+c[b]
+		}
+		if total > from {
+			w.digits, w.start = append(w.digits, uint32(b)+1), append(w.start, from)
+		}
+	}
+	w.start = append(w.start, total)
+	w.entries = make([]entry, total)
+	return w
 }
 
 // parts distributes the pieces over at most n parts of similar size.

@@ -44,6 +44,7 @@ func sum[P, J any](ctx context.Context, c *curve[P, J], points []P, k Scalars, c
 	}
 	j := &job[P, J]{ctx: ctx, curve: c, points: points, cfg: cfg, result: c.infinity()}
 	j.trees = make([]*tree[P, J], par.Workers(cfg.Threads, 1<<30))
+	defer j.release()
 	var err error
 	if k.Dense != nil {
 		err = j.dense(k.Dense)
@@ -58,9 +59,22 @@ func sum[P, J any](ctx context.Context, c *curve[P, J], points []P, k Scalars, c
 
 func (j *job[P, J]) tree(worker int) *tree[P, J] {
 	if j.trees[worker] == nil {
-		j.trees[worker] = newTree(j.curve)
+		t, ok := j.curve.trees.Get().(*tree[P, J])
+		if !ok {
+			t = newTree(j.curve)
+		}
+		j.trees[worker] = t
 	}
 	return j.trees[worker]
+}
+
+// release gives the scratch back when no worker is left.
+func (j *job[P, J]) release() {
+	for _, t := range j.trees {
+		if t != nil {
+			j.curve.trees.Put(t)
+		}
+	}
 }
 
 // add adds a partial sum to the result.

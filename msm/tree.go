@@ -25,6 +25,13 @@ func newTree[P, J any](c *curve[P, J]) *tree[P, J] {
 	return &tree[P, J]{curve: c, adder: c.newAdder()}
 }
 
+// endSegment makes a segment of what was added to spare since start, if anything was.
+func (t *tree[P, J]) endSegment(start, id int) {
+	if n := len(t.spare) - start; n > 0 {
+		t.spareSegs = append(t.spareSegs, segment{start, n, id})
+	}
+}
+
 // signedPoint stores ±src[e] in dst.
 func (t *tree[P, J]) signedPoint(dst *P, src []P, e entry) {
 	if e&1 != 0 {

@@ -24,7 +24,7 @@ import (
 
 // Options bounds the suite.
 type Options struct {
-	// Large is the number of points of the few large sums. 0 means 20,000: with the other
+	// Large is the number of points of the few large sums. 0 means 10,000: with the other
 	// defaults the suite takes well under a minute on two cores.
 	Large int
 	// Random is how many random sums and configurations are drawn. 0 means 20.
@@ -39,7 +39,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	if o.Large == 0 {
-		o.Large = 20000
+		o.Large = 10000
 	}
 	if o.Random == 0 {
 		o.Random = 20

@@ -1,0 +1,174 @@
+package msm
+
+import (
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+
+	bls12381 "github.com/consensys/gnark-crypto/ecc/bls12-381"
+	"github.com/consensys/gnark-crypto/ecc/bls12-381/fp"
+	"github.com/stretchr/testify/require"
+)
+
+// coordinate draws a field element, often one whose words are at the ends of their range.
+func coordinate(rng *rand.Rand) fp.Element {
+	var e fp.Element
+	if rng.IntN(3) > 0 {
+		for i := range e {
+			e[i] = rng.Uint64()
+		}
+		e[5] %= modulus[5]
+		return e
+	}
+	edges := [...]uint64{0, 1, 1<<52 - 1, 1 << 52, 1<<64 - 1, 1<<64 - 1<<52, modulus[0] - 1}
+	for i := range e {
+		e[i] = edges[rng.IntN(len(edges))]
+	}
+	switch rng.IntN(4) {
+	case 0:
+		return fp.Element{}
+	case 1: // p-1, p-2, ... as words
+		e = modulus
+		e[0] -= 1 + rng.Uint64N(3)
+	default:
+		e[5] %= modulus[5]
+	}
+	return e
+}
+
+// testAdder compares an adder with gnark-crypto's arithmetic pair by pair, on any
+// coordinates: the formulas do not care for the curve.
+func testAdder[P, F comparable, PF field[F]](t *testing.T, a adder[P], make func(*rand.Rand) point[F]) {
+	for _, n := range []int{1, 2, 7, 8, 9, 15, 16, 17, 100, 1023, 1024, 1025, 2500} {
+		for _, special := range []int{0, 1, 100} { // per cent
+			rng := rand.New(rand.NewPCG(uint64(n), uint64(special)))
+			points := randomPoints[F, PF](rng, 2*n, special, make)
+			src, dst := asPoints[P](points), asPoints[P](makeSlice[F](n+1))
+			var x, y []entry
+			var out []uint32
+			for i := range n {
+				x, y = append(x, entry(4*i)|rng.Uint32N(2)), append(y, entry(4*i+2)|rng.Uint32N(2))
+				out = append(out, uint32(i))
+			}
+			rng.Shuffle(n, func(i, j int) { out[i], out[j] = out[j], out[i] })
+			clean := a.add(dst, src, x, y, out, special == 0)
+			wantClean := true
+			for i := range n {
+				p, q := signed[F, PF](&points[x[i]>>1], x[i]), signed[F, PF](&points[y[i]>>1], y[i])
+				want := addOne[F, PF](p, q)
+				wantClean = wantClean && !isInfinite[F, PF](&want)
+				a.canonical(&dst[out[i]])
+				got := coordinates[P, F](dst)[out[i]]
+				require.Equal(t, want, got, "n=%d special=%d i=%d", n, special, i)
+			}
+			require.Equal(t, wantClean, clean)
+			require.Equal(t, point[F]{}, coordinates[P, F](dst)[n], "wrote beyond its places")
+		}
+	}
+}
+
+func makeSlice[F any](n int) []point[F] { return make([]point[F], n) }
+
+// asPoints is the inverse of coordinates.
+func asPoints[P, F any](p []point[F]) []P {
+	return unsafe.Slice((*P)(unsafe.Pointer(unsafe.SliceData(p))), len(p))
+}
+
+// randomPoints makes n points, n even. Of the neighbours 2i and 2i+1, some (special in a
+// hundred) are infinite, equal or opposite; the others have different abscissas.
+func randomPoints[F comparable, PF field[F]](rng *rand.Rand, n, special int, make func(*rand.Rand) point[F]) []point[F] {
+	points := makeSlice[F](n)
+	for i := 0; i < n; i += 2 {
+		p, q := &points[i], &points[i+1]
+		*p, *q = make(rng), make(rng)
+		for p.X == q.X || isInfinite[F, PF](p) || isInfinite[F, PF](q) {
+			*p, *q = make(rng), make(rng)
+		}
+		if rng.IntN(100) >= special {
+			continue
+		}
+		switch rng.IntN(5) {
+		case 0:
+			*p = point[F]{}
+		case 1:
+			*q = point[F]{}
+		case 2:
+			*p, *q = point[F]{}, point[F]{}
+		case 3:
+			*q = *p
+		case 4:
+			*q = signed[F, PF](p, 1)
+		}
+	}
+	return points
+}
+
+// addOne adds two points by the textbook.
+func addOne[F any, PF field[F]](p, q point[F]) point[F] {
+	var dx, lambda F
+	PF(&dx).Sub(&q.X, &p.X)
+	if PF(&dx).IsZero() || isInfinite[F, PF](&p) || isInfinite[F, PF](&q) {
+		return addSpecial[F, PF](p, q)
+	}
+	PF(&dx).Inverse(&dx)
+	PF(&lambda).Sub(&q.Y, &p.Y)
+	PF(&lambda).Mul(&lambda, &dx)
+	var r point[F]
+	chord[F, PF](&r, &p, &q.X, &p.Y, &lambda)
+	return r
+}
+
+func g1Coordinates(rng *rand.Rand) point[fp.Element] {
+	return point[fp.Element]{X: coordinate(rng), Y: coordinate(rng)}
+}
+
+func g2Coordinates(rng *rand.Rand) point[bls12381.E2] {
+	e := func() bls12381.E2 { return bls12381.E2{A0: coordinate(rng), A1: coordinate(rng)} }
+	return point[bls12381.E2]{X: e(), Y: e()}
+}
+
+func TestAdders(t *testing.T) {
+	t.Run("g1 generic", func(t *testing.T) {
+		testAdder[bls12381.G1Affine, fp.Element, *fp.Element](t, newG1Generic(), g1Coordinates)
+	})
+	t.Run("g2 generic", func(t *testing.T) {
+		testAdder[bls12381.G2Affine, bls12381.E2, *bls12381.E2](t, newG2Generic(), g2Coordinates)
+	})
+	if !haveIFMA() {
+		t.Log("no AVX-512 IFMA here: its adders are not tested")
+		return
+	}
+	t.Run("g1 ifma", func(t *testing.T) {
+		testAdder[bls12381.G1Affine, fp.Element, *fp.Element](t, newG1IFMA(), g1Coordinates)
+	})
+}
+
+// Results that are only nearly reduced must be as good as their canonical values in
+// further additions.
+func TestAdderChains(t *testing.T) {
+	if !haveIFMA() {
+		t.Log("no AVX-512 IFMA here: nothing to chain")
+		return
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	const n = 512
+	want := randomPoints[fp.Element, *fp.Element](rng, n, 0, g1Coordinates)
+	got := asPoints[bls12381.G1Affine](append([]point[fp.Element](nil), want...))
+	plain, fast := newG1Generic(), newG1IFMA()
+	for m := n / 2; m > 0; m /= 2 {
+		var a, b []entry
+		var out []uint32
+		for i := range m {
+			a, b, out = append(a, entry(4*i)), append(b, entry(4*i+2)), append(out, uint32(i))
+		}
+		next, nextWant := make([]bls12381.G1Affine, m), make([]bls12381.G1Affine, m)
+		fast.add(next, got, a, b, out, true)
+		plain.add(nextWant, asPoints[bls12381.G1Affine](want), a, b, out, true)
+		got, want = next, coordinates[bls12381.G1Affine, fp.Element](nextWant)
+		for i := range next {
+			p := next[i]
+			fast.canonical(&p)
+			require.Equal(t, nextWant[i], p, "level of %d", m)
+		}
+	}
+}
