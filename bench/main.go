@@ -29,6 +29,7 @@ type mode struct {
 func modes() []mode {
 	return []mode{
 		{"synth", "compile a circuit, make a witness, evaluate and check it: times, memory, digest", synthMode},
+		{"ab", "run configurations against each other, interleaved, and say what each phase owes to a knob", abMode},
 	}
 }
 

@@ -245,7 +245,9 @@ func (f *synthFlags) evaluate(ctx context.Context, sys *synth.System, a *synth.A
 }
 
 func (r *SynthResult) print(w io.Writer) {
-	p := func(name, format string, a ...any) { fmt.Fprintf(w, "%-16s "+format+"\n", append([]any{name}, a...)...) }
+	p := func(name, format string, a ...any) {
+		fmt.Fprintf(w, "%-16s "+format+"\n", append([]any{name}, a...)...)
+	}
 	e := &r.Environment
 	p("machine", "%s, %d cores, %s, %s, commit %s", e.CPU, e.Cores, bytesString(e.MemoryBytes), e.Go, e.Commit)
 	p("shape", "%s: %d constraints, %d inputs, %d aux of which %d bits; nonzeros %v", r.Shape, r.Constraints, r.Inputs, r.Aux, r.Bits, r.Nonzeros)

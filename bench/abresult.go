@@ -1,0 +1,289 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/filgroth/filgroth/bench/stats"
+	"github.com/filgroth/filgroth/internal/atomicfile"
+	"github.com/filgroth/filgroth/span"
+)
+
+// total is the pseudo-phase of the whole run; coreTotal its core-seconds.
+const (
+	total     = "total"
+	coreTotal = "core-seconds"
+)
+
+// ABResult is a comparison.
+type ABResult struct {
+	Environment Environment  `json:"environment"`
+	Shape       string       `json:"shape"`
+	Work        string       `json:"work"`
+	Rounds      int          `json:"rounds"`
+	Warm        int          `json:"warm_up_rounds"`
+	Seed        uint64       `json:"seed"`
+	Rule        stats.Rule   `json:"rule"`
+	Phases      []string     `json:"phases"` // in order of first start
+	Arms        []ArmResult  `json:"arms"`   // the first is the baseline
+	Comparisons []Comparison `json:"comparisons"`
+	RSS         []Sample     `json:"rss"`
+
+	checked bool
+	check   [32]byte
+}
+
+// ArmResult has one value a round for each phase and metric.
+type ArmResult struct {
+	Name        string               `json:"name"`
+	Unavailable string               `json:"unavailable,omitempty"` // why this machine cannot run it
+	Changed     []string             `json:"changed_phases"`
+	Seconds     map[string][]float64 `json:"seconds"` // by phase
+	Bytes       map[string]int64     `json:"bytes"`   // moved in a phase, in the last round
+	Costs       []Cost               `json:"costs"`
+
+	settings Settings
+	runs     [][]span.Record
+	sample   []span.Record // of the run whose total is the median
+}
+
+// Comparison is one arm against the baseline in one phase.
+type Comparison struct {
+	Arm     string        `json:"arm"`
+	Phase   string        `json:"phase"`
+	Ratio   float64       `json:"ratio"` // of the arm to the baseline; below 1 is faster
+	Low     *float64      `json:"ratio_low"`
+	High    *float64      `json:"ratio_high"` // null: no limit, too few rounds
+	P       float64       `json:"p_adjusted"`
+	Verdict stats.Verdict `json:"verdict"`
+	Touched bool          `json:"touched"` // by the arm's knobs, according to the table of knobs
+}
+
+func newABResult(f *abFlags, arms []Arm) *ABResult {
+	r := &ABResult{Environment: ReadEnvironment(), Shape: f.shape, Work: f.work, Rounds: f.n, Warm: f.warm, Seed: f.seed, Rule: f.rule.Defaults()}
+	for _, a := range arms {
+		r.Arms = append(r.Arms, ArmResult{Name: a.Name, Changed: a.Changed, Seconds: map[string][]float64{}, Bytes: map[string]int64{}, settings: a.Settings})
+	}
+	return r
+}
+
+// note adds a run; rounds below 0 are warm-up, whose results must be equal, too.
+func (r *ABResult) note(arm, round int, o *Outcome) error {
+	if r.checked && r.check != o.Check {
+		return fmt.Errorf("%s: its results differ from those of the arms before it", r.Arms[arm].Name)
+	}
+	r.checked, r.check = true, o.Check
+	if round < 0 {
+		return nil
+	}
+	a := &r.Arms[arm]
+	add := func(phase string, v float64) { a.Seconds[phase] = append(a.Seconds[phase], v) }
+	for name, s := range byName(o.Records) {
+		add(name, s.Wall.Seconds())
+		a.Bytes[name] = s.Bytes
+	}
+	for _, rec := range o.Records {
+		r.phase(rec.Name)
+	}
+	add(total, o.Cost.Wall)
+	add(coreTotal, o.Cost.Core())
+	a.Costs = append(a.Costs, o.Cost)
+	a.runs = append(a.runs, o.Records)
+	return nil
+}
+
+// byName adds records up by name over all lanes.
+func byName(records []span.Record) map[string]span.Summary {
+	one := append([]span.Record(nil), records...)
+	for i := range one {
+		one[i].Lane = ""
+	}
+	out := map[string]span.Summary{}
+	for _, s := range span.Summarize(one) {
+		out[s.Name] = s
+	}
+	return out
+}
+
+// phase keeps the list of phases.
+func (r *ABResult) phase(name string) {
+	for _, p := range r.Phases {
+		if p == name {
+			return
+		}
+	}
+	r.Phases = append(r.Phases, name)
+}
+
+// columns are the phases with the totals.
+func (r *ABResult) columns() []string {
+	return append(append([]string(nil), r.Phases...), total, coreTotal)
+}
+
+// judge compares every arm with the first in every phase that both have.
+func (r *ABResult) judge() {
+	base := &r.Arms[0]
+	var ps []float64
+	for i := range r.Arms {
+		a := &r.Arms[i]
+		a.pick()
+		if i == 0 {
+			continue
+		}
+		for _, phase := range r.columns() {
+			x, y := base.Seconds[phase], a.Seconds[phase]
+			if len(x) == 0 || len(y) == 0 {
+				continue
+			}
+			q := stats.Ratio(x, y, r.Rule.Confidence)
+			c := Comparison{Arm: a.Name, Phase: phase, Ratio: q.Center, Touched: phase == total || phase == coreTotal}
+			if q.Low > 0 {
+				c.Low, c.High = &q.Low, &q.High
+			}
+			for _, t := range a.Changed {
+				c.Touched = c.Touched || t == phase
+			}
+			ps = append(ps, stats.MannWhitney(x, y))
+			r.Comparisons = append(r.Comparisons, c)
+		}
+	}
+	for i, p := range stats.Holm(ps) {
+		c := &r.Comparisons[i]
+		c.P = p
+		q := stats.Ratio(base.Seconds[c.Phase], r.arm(c.Arm).Seconds[c.Phase], r.Rule.Confidence)
+		c.Verdict = r.Rule.Judge(p, q)
+	}
+}
+
+func (r *ABResult) arm(name string) *ArmResult {
+	for i := range r.Arms {
+		if r.Arms[i].Name == name {
+			return &r.Arms[i]
+		}
+	}
+	return nil
+}
+
+// pick chooses the run whose total is the (lower) median, for the waterfall.
+func (a *ArmResult) pick() {
+	t := a.Seconds[total]
+	if len(t) == 0 {
+		return
+	}
+	order := make([]int, len(t))
+	for i := range order {
+		order[i] = i
+	}
+	sort.Slice(order, func(i, j int) bool { return t[order[i]] < t[order[j]] })
+	a.sample = a.runs[order[(len(t)-1)/2]]
+}
+
+// table prints medians, intervals and verdicts.
+func (r *ABResult) table(w io.Writer) {
+	e := &r.Environment
+	fmt.Fprintf(w, "%s, %s, %d rounds interleaved in shuffled order; %s, %d cores, GPU %s, commit %s, load %s\n", r.Shape, r.Work, r.Rounds, e.CPU, e.Cores, e.GPU, e.Commit, e.LoadBefore)
+	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(tw, "arm\tphase\tmedian s\t95 % interval\tratio to first\t95 % interval\tp (Holm)\tverdict")
+	for i := range r.Arms {
+		a := &r.Arms[i]
+		if a.Unavailable != "" {
+			fmt.Fprintf(tw, "%s\t\t%s: %s\n", a.Name, unavailable, a.Unavailable)
+			continue
+		}
+		for _, phase := range r.columns() {
+			v := a.Seconds[phase]
+			if len(v) == 0 {
+				continue
+			}
+			m := stats.Median(v, r.Rule.Confidence)
+			fmt.Fprintf(tw, "%s\t%s\t%.4f\t%.4f to %.4f\t%s\n", a.Name, phase, m.Center, m.Low, m.High, r.against(a.Name, phase))
+		}
+		fmt.Fprintf(tw, "%s\tpeak RSS\t%s\t\tminor faults %d, major %d\n", a.Name, bytesString(a.peak()), a.faults(false), a.faults(true))
+	}
+	tw.Flush()
+}
+
+// against is the right half of the table.
+func (r *ABResult) against(arm, phase string) string {
+	for _, c := range r.Comparisons {
+		if c.Arm == arm && c.Phase == phase {
+			return fmt.Sprintf("%.3f\t%s\t%.4f\t%s", c.Ratio, c.interval(), c.P, c.mark())
+		}
+	}
+	return "\t\t\t"
+}
+
+func (c *Comparison) interval() string {
+	if c.Low == nil {
+		return "none: too few rounds"
+	}
+	return fmt.Sprintf("%.3f to %.3f", *c.Low, *c.High)
+}
+
+// mark is the verdict, with a note where a phase changed that the knob should not touch.
+func (c *Comparison) mark() string {
+	if !c.Touched && (c.Verdict == stats.Better || c.Verdict == stats.Worse) {
+		return string(c.Verdict) + " (not a phase of this knob)"
+	}
+	return string(c.Verdict)
+}
+
+func (a *ArmResult) peak() (n int64) {
+	for _, c := range a.Costs {
+		n = max(n, c.PeakRSS)
+	}
+	return n
+}
+
+// faults is the mean number of page faults of a run.
+func (a *ArmResult) faults(major bool) (n int64) {
+	for _, c := range a.Costs {
+		if major {
+			n += c.Major
+		} else {
+			n += c.Minor
+		}
+	}
+	return n / max(1, int64(len(a.Costs)))
+}
+
+// benchFormat writes each run as a line for benchstat.
+func (r *ABResult) benchFormat(w io.Writer) error {
+	e := &r.Environment
+	if _, err := fmt.Fprintf(w, "goos: %s\ncpu: %s\ncores: %d\nmemory: %d\ngpu: %s\ndriver: %s\ncommit: %s\ndate: %s\ncommand: %s\n",
+		strings.Split(e.OS, "/")[0], e.CPU, e.Cores, e.MemoryBytes, e.GPU, e.Driver, e.Commit, e.Date, e.Command); err != nil {
+		return err
+	}
+	for k := range r.Rounds {
+		for i := range r.Arms {
+			a := &r.Arms[i]
+			if k >= len(a.Costs) {
+				continue
+			}
+			c := &a.Costs[k]
+			line := fmt.Sprintf("Benchmark%s/shape=%s/%s\t1\t%.0f ns/op", map[string]string{"synth": "Synth", "prove": "Prove"}[r.Work], r.Shape, a.Name, c.Wall*1e9)
+			for _, p := range r.Phases {
+				if v := a.Seconds[p]; k < len(v) {
+					line += fmt.Sprintf("\t%.0f %s-ns/op", v[k]*1e9, p)
+				}
+			}
+			line += fmt.Sprintf("\t%.0f core-ns/op\t%d peak-rss-bytes\t%d minor-faults/op\t%d major-faults/op", c.Core()*1e9, c.PeakRSS, c.Minor, c.Major)
+			if _, err := fmt.Fprintln(w, line); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range r.Arms {
+		if a := &r.Arms[i]; a.Unavailable != "" {
+			if _, err := fmt.Fprintf(w, "# %s: %s: %s\n", a.Name, unavailable, a.Unavailable); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func writeFile(path string, f func(io.Writer) error) error { return atomicfile.Write(path, 0o644, f) }

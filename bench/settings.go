@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/filgroth/filgroth/groth16"
+	"github.com/filgroth/filgroth/msm"
+	"github.com/filgroth/filgroth/ntt"
+	"github.com/filgroth/filgroth/synth"
+)
+
+// Settings are all knobs of a run. The zero value of each knob is its package's own choice; those that exist only here start
+// with what the deployed prover of this module does.
+type Settings struct {
+	Backend   string // "cpu" or a device
+	Synthesis string // "compiled" or "direct"
+	Direct    synth.DirectConfig
+	Assign    synth.AssignConfig
+	Prove     groth16.Config
+	MSM       msm.Config
+	NTT       ntt.Config
+	Bits      string // "aware", or "dense": every bit as a scalar of its own
+	Circuits  int    // proved by one run
+	InFlight  int    // calls of the prover at the same time
+}
+
+// defaultSettings are one circuit, compiled, on the host.
+func defaultSettings() Settings {
+	return Settings{Backend: "cpu", Synthesis: "compiled", Bits: "aware", Circuits: 1, InFlight: 1}
+}
+
+// Validate refuses values out of range.
+func (s Settings) Validate() error {
+	for _, v := range []interface{ Validate() error }{s.Direct, s.Assign, s.Prove, s.MSM, s.NTT} {
+		if err := v.Validate(); err != nil {
+			return err
+		}
+	}
+	switch {
+	case s.Synthesis != "compiled" && s.Synthesis != "direct":
+		return fmt.Errorf("synthesis %q", s.Synthesis)
+	case s.Bits != "aware" && s.Bits != "dense":
+		return fmt.Errorf("bits %q", s.Bits)
+	case s.Circuits < 1 || s.Circuits > 1<<10:
+		return fmt.Errorf("%d circuits", s.Circuits)
+	case s.InFlight < 1 || s.InFlight > 1<<10:
+		return fmt.Errorf("%d in flight", s.InFlight)
+	}
+	return nil
+}

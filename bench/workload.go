@@ -1,0 +1,267 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
+	"github.com/filgroth/filgroth/bench/shapes"
+	"github.com/filgroth/filgroth/groth16"
+	"github.com/filgroth/filgroth/msm"
+	"github.com/filgroth/filgroth/pinning"
+	"github.com/filgroth/filgroth/span"
+	"github.com/filgroth/filgroth/synth"
+	"golang.org/x/sync/errgroup"
+)
+
+// Outcome is what one run of an arm gave.
+type Outcome struct {
+	Cost    Cost
+	Records []span.Record
+	Check   [32]byte // of results that no knob may change
+}
+
+// workload is a circuit with values, and for proofs a key: what all arms of a comparison share.
+type workload struct {
+	shape string
+	prove bool
+	sys   *synth.System
+	cases []shapes.Case
+	key   *groth16.ProvingKey
+}
+
+// circuitsOf gives a shape's blank circuit and as many with values. "mix-20" is a circuit of 2^20 rows, for quick looks.
+func circuitsOf(ctx context.Context, shape string, n int) (synth.Circuit, []shapes.Case, error) {
+	if log, ok := strings.CutPrefix(shape, "mix-"); ok {
+		k, err := strconv.Atoi(log)
+		if err != nil || k < 16 || k > 27 {
+			return nil, nil, fmt.Errorf("%q: mix-16 to mix-27", shape)
+		}
+		m, err := shapes.MixOf(ctx, 1<<k)
+		if err != nil {
+			return nil, nil, err
+		}
+		var cases []shapes.Case
+		for i := range n {
+			m.Seed = uint64(i) + 1
+			cases = append(cases, shapes.Case{Circuit: m, Public: []fr.Element{fr.NewElement(m.Seed)}})
+		}
+		return m, cases, nil
+	}
+	sh, err := shapes.Parse(shape)
+	if err != nil {
+		return nil, nil, err
+	}
+	blank, err := sh.Blank()
+	if err != nil {
+		return nil, nil, err
+	}
+	cases, err := sh.Synthetic(ctx, 1, n)
+	return blank, cases, err
+}
+
+// newWorkload compiles the shape and makes values for n circuits; with prove it opens or makes a key in dir.
+func newWorkload(ctx context.Context, shape string, n int, prove bool, dir string) (*workload, error) {
+	blank, cases, err := circuitsOf(ctx, shape, n)
+	if err != nil {
+		return nil, err
+	}
+	w := &workload{shape: shape, prove: prove, cases: cases}
+	if w.sys, err = synth.Compile(ctx, blank); err != nil {
+		return nil, err
+	}
+	if prove {
+		if w.key, err = benchKey(ctx, w.sys, shape, dir); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+func (w *workload) close() error {
+	if w.key == nil {
+		return nil
+	}
+	return w.key.Close()
+}
+
+// benchKey is a key with a published trapdoor, good for measurements only, kept in dir (default: the user's cache).
+func benchKey(ctx context.Context, sys *synth.System, shape, dir string) (*groth16.ProvingKey, error) {
+	if dir == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return nil, fmt.Errorf("-keys: %w", err)
+		}
+		dir = filepath.Join(cache, "filgroth", "bench")
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	d, err := sys.Digest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, fmt.Sprintf("%s-%x.params", shape, d[:8]))
+	key, err := groth16.OpenProvingKey(path)
+	switch {
+	case err == nil:
+		key.SetR1CS(d)
+		return key, nil
+	case !errors.Is(err, os.ErrNotExist):
+		return nil, err
+	}
+	fmt.Fprintf(os.Stderr, "bench: making a forgeable key for %s in %s\n", shape, dir)
+	return groth16.SetupFile(ctx, sys, path, groth16.SetupOptions{Trapdoor: groth16.DevTrapdoor("filgroth-bench-" + shape)})
+}
+
+// bound is an arm ready to run.
+type bound struct {
+	w      *workload
+	s      Settings
+	prover groth16.Prover
+	seen   *sumsSeen
+}
+
+// bind prepares an arm. A value that this machine or backend cannot run is groth16.ErrUnavailable or msm.ErrUnavailable.
+func (w *workload) bind(ctx context.Context, s Settings) (*bound, error) {
+	b := &bound{w: w, s: s}
+	if !w.prove {
+		return b, nil
+	}
+	backend, err := newBackend(s)
+	if err != nil {
+		return nil, err
+	}
+	b.seen = &sumsSeen{Backend: backend}
+	b.prover, err = groth16.NewProver(ctx, b.seen, w.sys, w.key, s.Prove)
+	return b, err
+}
+
+func (b *bound) close() error {
+	if b.prover == nil {
+		return nil
+	}
+	return b.prover.Close()
+}
+
+// isUnavailable says whether an error only means that this machine cannot.
+func isUnavailable(err error) bool {
+	return errors.Is(err, groth16.ErrUnavailable) || errors.Is(err, msm.ErrUnavailable)
+}
+
+// run makes the witnesses and proofs of one iteration. Hashing results for the comparison is not measured.
+func (b *bound) run(ctx context.Context) (*Outcome, error) {
+	rec := span.NewRecorder()
+	sctx := span.With(ctx, rec)
+	n := b.s.Circuits
+	if n > len(b.w.cases) {
+		return nil, fmt.Errorf("%d circuits, %d prepared", n, len(b.w.cases))
+	}
+	as := make([]*synth.Assignment, n)
+	var results []groth16.Result
+	if b.seen != nil {
+		b.seen.reset()
+	}
+	var out Outcome
+	var err error
+	out.Cost, err = measure(func() error {
+		for i := range as {
+			var err error
+			if as[i], err = b.assign(sctx, b.w.cases[i].Circuit); err != nil {
+				return err
+			}
+		}
+		if !b.w.prove {
+			return b.evaluate(sctx, as)
+		}
+		results, err = b.proveAll(sctx, as)
+		return err
+	})
+	if err == nil {
+		out.Records = rec.Records()
+		out.Check, err = b.check(ctx, as, results)
+	}
+	for _, a := range as {
+		if a != nil {
+			err = errors.Join(err, a.Close())
+		}
+	}
+	return &out, err
+}
+
+func (b *bound) assign(ctx context.Context, c synth.Circuit) (*synth.Assignment, error) {
+	if b.s.Synthesis == "direct" {
+		return synth.DirectSynthesize(ctx, c, b.w.sys, b.s.Direct)
+	}
+	return synth.AssignWitness(ctx, c, b.w.sys, b.s.Assign)
+}
+
+// evaluate completes synthesis to whole a, b, c where the assignment does not have them.
+func (b *bound) evaluate(ctx context.Context, as []*synth.Assignment) error {
+	n := b.w.sys.Constraints()
+	for _, a := range as {
+		if a.Eval != nil {
+			continue
+		}
+		buf, err := pinning.AllocWith(3*n*32, "a, b, c", pinning.Options{HugePages: b.s.Assign.Pages != synth.PagesBase})
+		if err != nil {
+			return err
+		}
+		a.AddBuffer(buf)
+		v := pinning.Slice[fr.Element](buf, 3*n)
+		a.Eval = &synth.Evaluations{A: v[:n:n], B: v[n : 2*n : 2*n], C: v[2*n:]}
+		if err := b.w.sys.Evaluate(ctx, a, a.Eval.A, a.Eval.B, a.Eval.C, b.s.Assign.Threads); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// proveAll spreads the assignments over the calls in flight.
+func (b *bound) proveAll(ctx context.Context, as []*synth.Assignment) ([]groth16.Result, error) {
+	calls := min(b.s.InFlight, len(as))
+	out := make([]groth16.Result, len(as))
+	g, gctx := errgroup.WithContext(ctx)
+	for i := range calls {
+		lo, hi := i*len(as)/calls, (i+1)*len(as)/calls
+		g.Go(func() error {
+			rs, err := b.prover.ProveBatch(gctx, as[lo:hi])
+			copy(out[lo:hi], rs)
+			return err
+		})
+	}
+	return out, g.Wait()
+}
+
+// check verifies the proofs and hashes what must be equal in all arms: a, b, c, or the sums before blinding.
+func (b *bound) check(ctx context.Context, as []*synth.Assignment, results []groth16.Result) (sum [32]byte, err error) {
+	h := sha256.New()
+	if !b.w.prove {
+		for _, a := range as {
+			for _, v := range [][]fr.Element{a.Inputs, a.Fields, a.Eval.A, a.Eval.B, a.Eval.C} {
+				if len(v) > 0 {
+					h.Write(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*32))
+				}
+			}
+		}
+		return [32]byte(h.Sum(nil)), nil
+	}
+	vk := b.w.key.VerifyingKey()
+	for i, r := range results {
+		if r.Err != nil {
+			return sum, fmt.Errorf("circuit %d: %w", i, r.Err)
+		}
+		ok, err := groth16.Verify(vk, b.w.cases[i].Public, r.Proof)
+		if err != nil || !ok {
+			return sum, fmt.Errorf("circuit %d: the proof does not verify: %w", i, err)
+		}
+	}
+	return b.seen.digest(), nil
+}
