@@ -46,11 +46,4 @@ void bitsum_list(const uint64_t* bits, size_t n, uint32_t* offsets, void* temp, 
   FG_LAUNCHED();
 }
 
-template BitSumPlan bitsum_plan<Fp>(size_t, size_t);
-template BitSumPlan bitsum_plan<Fp2>(size_t, size_t);
-template XYZZ<Fp> bitsum_run<Fp>(const BitSumPlan&, MsmContext&, const Affine<Fp>*, const uint64_t*, size_t, void*,
-                                 cudaStream_t, const Cancel&);
-template XYZZ<Fp2> bitsum_run<Fp2>(const BitSumPlan&, MsmContext&, const Affine<Fp2>*, const uint64_t*, size_t, void*,
-                                   cudaStream_t, const Cancel&);
-
 }  // namespace fg

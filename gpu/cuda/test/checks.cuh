@@ -239,8 +239,9 @@ void check_bitsum(const char* name, Bases<F>& bases, const std::vector<size_t>& 
   }
 }
 
-inline void check_cancel(Bases<Fp>& bases) {
-  Runner<Fp> run;
+template <class F>
+void check_cancel(Bases<F>& bases) {
+  Runner<F> run;
   auto logs = make_logs(RANDOM, 100);
   auto points = bases.points(logs, run.stream);
   auto ds = to_device(make_scalars(UNIFORM, 100));
@@ -248,14 +249,14 @@ inline void check_cancel(Bases<Fp>& bases) {
   run.cancel = Cancel(&flag);
   int code = OK;
   try {
-    run.msm(msm_plan<Fp>(100, {}), points.get(), ds.get(), 100);
+    run.msm(msm_plan<F>(100, {}), points.get(), ds.get(), 100);
   } catch (const Error& e) {
     code = e.code;
   }
   check(code == E_CANCELLED, "cancelled MSM");
   code = OK;
   try {
-    msm_plan<Fp>(1 << 20, {0, 1000});
+    msm_plan<F>(1 << 20, {0, 1000});
   } catch (const Error& e) {
     code = e.code;
   }

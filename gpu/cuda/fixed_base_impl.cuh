@@ -1,3 +1,6 @@
+// FixedBase of fixed_base.cuh, instantiated for one group in fixed_base_g1.cu and fixed_base_g2.cu.
+#pragma once
+
 #include "fixed_base.cuh"
 
 #include <vector>
@@ -126,8 +129,5 @@ void FixedBase<F>::mul(Affine<F>* out, const Fr* scalars, size_t n, void* scratc
       batch_add<F>(AddEntry<F>{m, table_.get() + size_t(w) * ENTRIES, digits + w * CHUNK, out + at}, products, sms_, stream);
   }
 }
-
-template class FixedBase<Fp>;
-template class FixedBase<Fp2>;
 
 }  // namespace fg
