@@ -189,7 +189,7 @@ func (r *ABResult) htmlRows(a *ArmResult) []htmlRow {
 			continue
 		}
 		m := stats.Median(v, r.Rule.Confidence)
-		row := htmlRow{Arm: a.Name, Phase: p, Median: seconds(m.Center), Interval: "none: too few rounds"}
+		row := htmlRow{Arm: a.Name, Phase: p, Median: seconds(m.Center), Interval: tooFew}
 		if !math.IsInf(m.Low, 0) {
 			row.Interval = seconds(m.Low) + " to " + seconds(m.High)
 		}

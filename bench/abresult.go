@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"sort"
 	"strings"
 	"text/tabwriter"
@@ -199,7 +200,11 @@ func (r *ABResult) table(w io.Writer) {
 				continue
 			}
 			m := stats.Median(v, r.Rule.Confidence)
-			fmt.Fprintf(tw, "%s\t%s\t%.4f\t%.4f to %.4f\t%s\n", a.Name, phase, m.Center, m.Low, m.High, r.against(a.Name, phase))
+			interval := tooFew
+			if !math.IsInf(m.Low, 0) {
+				interval = fmt.Sprintf("%.4f to %.4f", m.Low, m.High)
+			}
+			fmt.Fprintf(tw, "%s\t%s\t%.4f\t%s\t%s\n", a.Name, phase, m.Center, interval, r.against(a.Name, phase))
 		}
 		fmt.Fprintf(tw, "%s\tpeak RSS\t%s\t\tminor faults %d, major %d\n", a.Name, bytesString(a.peak()), a.faults(false), a.faults(true))
 	}
@@ -216,9 +221,12 @@ func (r *ABResult) against(arm, phase string) string {
 	return "\t\t\t"
 }
 
+// tooFew stands for an interval that so few rounds do not give.
+const tooFew = "none: too few rounds"
+
 func (c *Comparison) interval() string {
 	if c.Low == nil {
-		return "none: too few rounds"
+		return tooFew
 	}
 	return fmt.Sprintf("%.3f to %.3f", *c.Low, *c.High)
 }
