@@ -28,8 +28,20 @@ type SetupOptions struct {
 	Trapdoor *Trapdoor
 	// Threads is the number of goroutines; 0 = GOMAXPROCS.
 	Threads int
+	// FixedBase, if set, makes the sections' points in place of the host processor.
+	FixedBase FixedBase
 	// Progress, if set, is told from one goroutine how many of all points are made, some times a second.
 	Progress func(done, total int)
+}
+
+// FixedBase multiplies the standard generators by many scalars: what nearly all of Setup's time goes to.
+type FixedBase interface {
+	// G1 writes the points k_i*G in file encoding (uncompressed, 96 bytes each) to dst; G2 likewise with 192 bytes.
+	// Scalars are in Montgomery form and not zero.
+	G1(ctx context.Context, k []fr.Element, dst []byte) error
+	G2(ctx context.Context, k []fr.Element, dst []byte) error
+	// Chunk is how many scalars a call should have.
+	Chunk() int
 }
 
 // Setup makes a key for sys in memory outside the Go heap. One party makes it, who could keep the trapdoor: a key for the
@@ -281,7 +293,11 @@ func (s *setup) sections(ctx context.Context) error {
 		points  func(b []byte, sc *setupScratch, k []fr.Element)
 	}{{SectionH, powers, g1}, {SectionL, slice(s.cols.aux[2]), g1}, {SectionA, slice(s.a), g1},
 		{SectionB1, slice(s.b), g1}, {SectionB2, slice(s.b), g2}} {
-		if err := s.section(ctx, sec.s, sec.scalars, sec.points); err != nil {
+		section := func() error { return s.section(ctx, sec.s, sec.scalars, sec.points) }
+		if s.o.FixedBase != nil {
+			section = func() error { return s.deviceSection(ctx, sec.s, sec.scalars) }
+		}
+		if err := section(); err != nil {
 			return err
 		}
 	}
@@ -322,6 +338,44 @@ func (s *setup) section(ctx context.Context, sec Section, scalars func([]fr.Elem
 			return nil
 		})
 		if err != nil {
+			return err
+		}
+		if _, err := s.w.Write(buf[:m*size]); err != nil {
+			return err
+		}
+		s.done += m
+		if s.o.Progress != nil {
+			s.o.Progress(s.done, s.total)
+		}
+	}
+	return nil
+}
+
+// deviceSection is section with the points made by Options.FixedBase.
+func (s *setup) deviceSection(ctx context.Context, sec Section, scalars func([]fr.Element, int) []fr.Element) error {
+	n, size := s.len[sec], sec.PointSize()
+	if _, err := s.w.Write(binary.BigEndian.AppendUint32(nil, uint32(n))); err != nil {
+		return err
+	}
+	mul := s.o.FixedBase.G1
+	if sec == SectionB2 {
+		mul = s.o.FixedBase.G2
+	}
+	chunk := max(1, min(n, s.o.FixedBase.Chunk()))
+	buf := make([]byte, chunk*size)
+	k := make([]fr.Element, chunk)
+	for at := 0; at < n; at += chunk {
+		m := min(chunk, n-at)
+		err := par.Range(ctx, s.o.Threads, m, setupPiece, func(_, lo, hi int) error {
+			if v := scalars(k[lo:hi], at+lo); &v[0] != &k[lo] {
+				copy(k[lo:hi], v)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if err := mul(ctx, k[:m], buf[:m*size]); err != nil {
 			return err
 		}
 		if _, err := s.w.Write(buf[:m*size]); err != nil {
