@@ -86,3 +86,5 @@ func BenchmarkFixedBase(b *testing.B) {
 		})
 	}
 }
+
+func bigInt(e *fr.Element) *big.Int { return e.BigInt(new(big.Int)) }

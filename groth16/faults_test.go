@@ -1,0 +1,533 @@
+package groth16
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	bls12381 "github.com/consensys/gnark-crypto/ecc/bls12-381"
+	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
+	"github.com/filgroth/filgroth/groth16/internal/l1"
+	"github.com/filgroth/filgroth/internal/curveio"
+	"github.com/stretchr/testify/require"
+)
+
+// Tests of faults that users of other provers have met; what each is about stands in its comment.
+
+func patched(b []byte, at int, with ...byte) []byte {
+	c := bytes.Clone(b)
+	copy(c[at:], with)
+	return c
+}
+
+func u32(v uint32) []byte { return binary.BigEndian.AppendUint32(nil, v) }
+
+// Huge counts in a stream are an error before any memory is taken for them; so is every truncation.
+func TestHugeCountsAndTruncation(t *testing.T) {
+	noLeak(t)
+	ctx := context.Background()
+	params := goldenFile(t, "cubic.params")
+	vk := goldenFile(t, "cubic.vk")
+	offs := sectionOffsets(t, params)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for _, count := range []uint32{1 << 20, 1<<31 - 1, 1 << 31, 1<<32 - 1} {
+		_, err := ParseVerifyingKey(patched(vk, 864, u32(count)...))
+		requireKeyError(t, err, "ic")
+		for s, off := range offs {
+			bad := patched(params, int(off)-4, u32(count)...)
+			_, err := ParseProvingKey(bad)
+			requireKeyError(t, err, Section(s).String())
+			_, err = ReadProvingKey(ctx, bytes.NewReader(bad))
+			requireKeyError(t, err, Section(s).String())
+		}
+	}
+	runtime.ReadMemStats(&after)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(64<<20))
+	for n := range params {
+		_, err := ParseProvingKey(params[:n])
+		require.ErrorIs(t, err, ErrKey, n)
+		if n%7 == 0 {
+			_, err = ReadProvingKey(ctx, bytes.NewReader(params[:n]))
+			require.ErrorIs(t, err, ErrKey, n)
+			require.ErrorIs(t, err, io.ErrUnexpectedEOF, n)
+		}
+	}
+	for n := range vk {
+		_, err := ParseVerifyingKey(vk[:n])
+		require.ErrorIs(t, err, ErrKey, n)
+	}
+	_, err := ParseProvingKey(append(bytes.Clone(params), 0))
+	requireKeyError(t, err, "file")
+	_, err = ParseVerifyingKey(append(bytes.Clone(vk), 0))
+	requireKeyError(t, err, "file")
+}
+
+func requireKeyError(t testing.TB, err error, section string) {
+	t.Helper()
+	var e *KeyError
+	require.ErrorAs(t, err, &e)
+	require.ErrorIs(t, err, ErrKey)
+	require.Equal(t, section, e.Section)
+}
+
+func sectionOffsets(t testing.TB, params []byte) [NumSections]int64 {
+	k, err := ParseProvingKey(params)
+	require.NoError(t, err)
+	defer k.Close()
+	return k.offs
+}
+
+// A reader that fails is reported as it is, with no memory left.
+func TestReaderFailure(t *testing.T) {
+	noLeak(t)
+	params := goldenFile(t, "edge.params")
+	boom := errors.New("boom")
+	for _, n := range []int{0, 1, 863, 868, 1100, 2000, len(params) - 1} {
+		_, err := ReadProvingKey(context.Background(), io.MultiReader(bytes.NewReader(params[:n]), failReader{boom}))
+		require.ErrorIs(t, err, boom)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := ReadProvingKey(ctx, bytes.NewReader(params))
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+type failReader struct{ err error }
+
+func (f failReader) Read([]byte) (int, error) { return 0, f.err }
+
+// Bad points are found and named: fixed points when a key is opened, others when they are decoded or checked.
+func TestBadPointsAreNamed(t *testing.T) {
+	ctx := context.Background()
+	params := goldenFile(t, "mimc.params")
+	offs := sectionOffsets(t, params)
+	vkFields := map[string]int{"alpha_g1": 0, "beta_g1": 96, "beta_g2": 192, "gamma_g2": 384, "delta_g1": 576, "delta_g2": 672, "ic": 868 + 96}
+	infinity := append([]byte{0x40}, make([]byte, 191)...)
+	for name, off := range vkFields {
+		size := 96
+		if name[len(name)-1] == '2' {
+			size = 192
+		}
+		_, err := ParseVerifyingKey(patched(goldenFile(t, "mimc.vk"), off, infinity[:size]...))
+		requireKeyError(t, err, name)
+		require.ErrorIs(t, err, curveio.ErrInfinity)
+		_, err = ParseVerifyingKey(patched(goldenFile(t, "mimc.vk"), off+size-1, params[off+size-1]^1))
+		requireKeyError(t, err, name)
+		require.ErrorIs(t, err, curveio.ErrCurve)
+	}
+	outside := make([]byte, 96) // (0, 2) has order 3
+	outside[95] = 2
+	for s := SectionH; s < NumSections; s++ {
+		size := int64(s.PointSize())
+		at := int(offs[s] + 3*size)
+		for what, bad := range map[error][]byte{
+			curveio.ErrInfinity: patched(params, at, infinity[:size]...),
+			curveio.ErrCurve:    patched(params, at+int(size)-1, params[at+int(size)-1]^1),
+			curveio.ErrFlags:    patched(params, at, params[at]|0x80),
+			curveio.ErrRange:    patched(params, at, 0x1f),
+		} {
+			k, err := ParseProvingKey(bad)
+			require.NoError(t, err) // points are not looked at yet
+			for _, err := range []error{k.CheckPoints(ctx, false, 0), decodeAllErr(ctx, k)} {
+				requireKeyError(t, err, s.String())
+				require.ErrorIs(t, err, what)
+				var e *KeyError
+				require.ErrorAs(t, err, &e)
+				require.Equal(t, 3, e.Index)
+			}
+			require.NoError(t, k.Close())
+		}
+		if s == SectionB2 {
+			continue
+		}
+		k, err := ParseProvingKey(patched(params, at, outside...))
+		require.NoError(t, err)
+		require.NoError(t, k.CheckPoints(ctx, false, 0))
+		err = k.CheckPoints(ctx, true, 0)
+		requireKeyError(t, err, s.String())
+		require.ErrorIs(t, err, curveio.ErrSubgroup)
+		require.NoError(t, k.Close())
+	}
+}
+
+func decodeAllErr(ctx context.Context, k *ProvingKey) error {
+	n, err := k.decodeAll(ctx, 0)
+	if err == nil {
+		err = n.close()
+	}
+	return err
+}
+
+// Keys of other curves and tools are recognised.
+func TestWrongCurve(t *testing.T) {
+	// The generator of BN254 uncompressed is (1, 2); gnark-crypto's compressed form of it is 0x80 | 1 in 32 bytes.
+	bn := make([]byte, 4096)
+	bn[31], bn[63] = 1, 2
+	gnark := make([]byte, 4096)
+	gnark[0], gnark[31] = 0x80, 1
+	zkey := append([]byte("zkey\x01\x00\x00\x00"), make([]byte, 4096)...)
+	for _, b := range [][]byte{bn, gnark, zkey} {
+		_, err := ParseProvingKey(b)
+		require.ErrorIs(t, err, ErrWrongCurve)
+		_, err = ParseVerifyingKey(b)
+		require.ErrorIs(t, err, ErrWrongCurve)
+		path := filepath.Join(t.TempDir(), "x.params")
+		require.NoError(t, os.WriteFile(path, b, 0o600))
+		_, err = OpenProvingKey(path)
+		require.ErrorIs(t, err, ErrWrongCurve)
+		require.ErrorContains(t, err, path)
+	}
+	_, err := ParseVerifyingKey(goldenFile(t, "cubic.vk"))
+	require.NoError(t, err)
+	_, err = OpenProvingKey(filepath.Join(t.TempDir(), "missing"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// shapedKey is a key with the points of cubic but other section lengths.
+func shapedKey(t *testing.T, lens [NumSections]int) *ProvingKey {
+	src := goldenFile(t, "cubic.params")
+	offs := sectionOffsets(t, src)
+	vk, err := ParseVerifyingKey(goldenFile(t, "cubic.vk"))
+	require.NoError(t, err)
+	b := vk.Bytes()
+	for s, n := range lens {
+		size := int64(Section(s).PointSize())
+		b = append(b, u32(uint32(n))...)
+		for range n {
+			b = append(b, src[offs[s]:offs[s]+size]...)
+		}
+	}
+	k, err := ParseProvingKey(b)
+	require.NoError(t, err)
+	return k
+}
+
+// A key for half or twice the domain, or with as many h points as the domain has, is refused before proving.
+func TestDimensionsAreChecked(t *testing.T) {
+	_, sys := loadCase(t, "cubic")
+	good := SectionLengths(sys)
+	require.NoError(t, shapedKey(t, good).CheckSystem(context.Background(), sys))
+	m := sys.DomainSize()
+	for _, c := range []struct {
+		sec  Section
+		n    int
+		note string
+	}{{SectionH, m/2 - 1, "domain 4"}, {SectionH, 2*m - 1, "domain 16"}, {SectionH, m, "another convention"}, {SectionL, good[1] - 1, ""},
+		{SectionA, good[2] + 1, ""}, {SectionB1, good[3] + 1, ""}, {SectionB2, good[4] + 1, ""}} {
+		l := good
+		l[c.sec] = c.n
+		err := shapedKey(t, l).CheckSystem(context.Background(), sys)
+		var e *DimensionError
+		require.ErrorAs(t, err, &e)
+		require.ErrorIs(t, err, ErrDimension)
+		require.Equal(t, c.sec.String(), e.Section)
+		require.Equal(t, c.n, e.Found)
+		require.Equal(t, good[c.sec], e.Expected)
+		require.Contains(t, e.Error(), c.note)
+	}
+}
+
+// Input vectors of a wrong length are an error, never padded or cut.
+func TestInputLengths(t *testing.T) {
+	c, err := l1.Load("sha256_64")
+	require.NoError(t, err)
+	vk, err := ParseVerifyingKey(goldenFile(t, "sha256_64.vk"))
+	require.NoError(t, err)
+	x := l1.Elements(c.Public)
+	p, err := ParseProof(c.Proofs[0].Bytes())
+	require.NoError(t, err)
+	for _, bad := range [][]fr.Element{nil, {}, x[:1], append(append([]fr.Element(nil), x...), fr.One()), append([]fr.Element{fr.One()}, x...)} {
+		_, err := Verify(vk, bad, p)
+		require.ErrorIs(t, err, ErrInputs)
+		_, err = BatchVerify(vk, [][]fr.Element{x, bad}, []*Proof{p, p})
+		require.ErrorIs(t, err, ErrInputs)
+	}
+	_, err = Verify(vk, x, nil)
+	require.ErrorIs(t, err, ErrProof)
+	_, err = BatchVerify(vk, nil, nil)
+	require.ErrorIs(t, err, ErrInputs)
+	_, err = BatchVerify(vk, [][]fr.Element{x}, []*Proof{p, p})
+	require.ErrorIs(t, err, ErrInputs)
+	_, err = BatchVerify(vk, [][]fr.Element{x, x}, []*Proof{p, nil})
+	require.ErrorIs(t, err, ErrProof)
+	_, err = Verify(new(VerifyingKey), nil, p)
+	require.ErrorIs(t, err, ErrKey)
+}
+
+// What is wrong with a proof's bytes is said by element and position.
+func TestProofEncodingErrors(t *testing.T) {
+	c, err := l1.Load("cubic")
+	require.NoError(t, err)
+	good := c.Proofs[0].Bytes()
+	three := bytes.Repeat(good, 3)
+	for name, at := range map[string]int{"A": 0, "B": 48, "C": 144} {
+		inf := patched(good, at, append([]byte{0xc0}, make([]byte, map[string]int{"A": 47, "B": 95, "C": 47}[name])...)...)
+		for _, bad := range [][]byte{inf, patched(good, at, good[at]&0x7f), patched(good, at, good[at]|0x40), patched(good, at, 0x9f)} {
+			_, err := ParseProof(bad)
+			var e *ProofError
+			require.ErrorAs(t, err, &e)
+			require.Equal(t, name, e.Field)
+			require.ErrorIs(t, err, ErrProof)
+			require.ErrorIs(t, err, curveio.ErrPoint)
+			_, err = ParseProofs(append(bytes.Repeat(good, 2), bad...), 3)
+			require.ErrorAs(t, err, &e)
+			require.Equal(t, 2, e.Index)
+		}
+	}
+	outside := append([]byte{0x80}, make([]byte, 47)...)
+	_, err = ParseProof(patched(good, 144, outside...))
+	require.ErrorIs(t, err, curveio.ErrSubgroup)
+	for _, n := range []int{0, 1, 191, 193, 384} {
+		_, err = ParseProof(three[:n])
+		require.ErrorIs(t, err, ErrProof)
+	}
+	for _, count := range []int{-1, 0, 2, 4} {
+		_, err = ParseProofs(three, count)
+		require.ErrorIs(t, err, ErrProof)
+	}
+	ps, err := ParseProofs(three, 3)
+	require.NoError(t, err)
+	require.Equal(t, three, AppendProofs(nil, ps...))
+	ps, err = ParseProofs(nil, 0)
+	require.NoError(t, err)
+	require.Empty(t, ps)
+}
+
+// Re-randomised proofs verify: a proof is no identifier.
+func TestRerandomisedProofVerifies(t *testing.T) {
+	c, err := l1.Load("cubic")
+	require.NoError(t, err)
+	vk, err := ParseVerifyingKey(goldenFile(t, "cubic.vk"))
+	require.NoError(t, err)
+	p, err := ParseProof(c.Proofs[0].Bytes())
+	require.NoError(t, err)
+	k := randomScalars(1, 4)[0]
+	var inv fr.Element
+	inv.Inverse(&k)
+	q := *p // (A/k, k·B, C)
+	q.A.ScalarMultiplication(&p.A, bigInt(&inv))
+	q.B.ScalarMultiplication(&p.B, bigInt(&k))
+	ok, err := Verify(vk, l1.Elements(c.Public), &q)
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.NotEqual(t, p.Bytes(), q.Bytes())
+}
+
+// Batch weights of any size give the verdict of single verification: 0, 1, around 2^128 and near the group's order.
+func TestBatchWeights(t *testing.T) {
+	batch, err := l1.LoadBatch()
+	require.NoError(t, err)
+	vk, err := ParseVerifyingKey(goldenFile(t, "mimc.vk"))
+	require.NoError(t, err)
+	n := 4
+	var public [][]fr.Element
+	var proofs []*Proof
+	for _, b := range batch.Proofs[:n] {
+		p, err := ParseProof(b.Bytes())
+		require.NoError(t, err)
+		proofs = append(proofs, p)
+		public = append(public, []fr.Element{b.Image.Element})
+	}
+	bad := append([]*Proof(nil), proofs...)
+	bad[2] = proofs[3]
+	weights := [][]fr.Element{randomScalars(n, 8), make([]fr.Element, n)}
+	for i := range weights[1] {
+		weights[1][i].SetOne()
+	}
+	for _, h := range []string{"ffffffffffffffffffffffffffffffff", "0100000000000000000000000000000000", "73eda753299d7d483339d80809a1d80553bda402fffe5bfeffffffff00000000"} {
+		b, err := hex.DecodeString(h)
+		require.NoError(t, err)
+		w := make([]fr.Element, n)
+		for i := range w {
+			w[i].SetBytes(b)
+			w[i].Sub(&w[i], new(fr.Element).SetUint64(uint64(i)))
+		}
+		weights = append(weights, w)
+	}
+	for i, w := range weights {
+		ok, err := batchVerify(vk, public, proofs, w)
+		require.NoError(t, err)
+		require.True(t, ok, i)
+		ok, err = batchVerify(vk, public, bad, w)
+		require.NoError(t, err)
+		require.False(t, ok, i)
+		if i != 1 {
+			continue
+		}
+		// Equal weights miss errors that cancel; random ones do not.
+		var off Proof
+		twin := append([]*Proof(nil), proofs...)
+		off = *proofs[0]
+		off.C.Add(&off.C, &vk.DeltaG1)
+		twin[0] = &off
+		off2 := *proofs[1]
+		off2.C.Sub(&off2.C, &vk.DeltaG1)
+		twin[1] = &off2
+		ok, err = batchVerify(vk, public, twin, w)
+		require.NoError(t, err)
+		require.True(t, ok)
+		ok, err = BatchVerify(vk, public, twin)
+		require.NoError(t, err)
+		require.False(t, ok)
+	}
+	// A zero weight ignores its proof: weights are therefore drawn, and zero has a chance of 2^-128.
+	zero := randomScalars(n, 9)
+	zero[2].SetZero()
+	ok, err := batchVerify(vk, public, bad, zero)
+	require.NoError(t, err)
+	require.True(t, ok)
+	ok, err = BatchVerify(vk, public, bad)
+	require.NoError(t, err)
+	require.False(t, ok)
+	ok, err = BatchVerify(vk, public[:1], proofs[:1])
+	require.NoError(t, err)
+	require.True(t, ok)
+	infinite := append([]*Proof(nil), proofs...)
+	infinite[1] = new(Proof)
+	ok, err = BatchVerify(vk, public, infinite)
+	require.NoError(t, err)
+	require.False(t, ok)
+}
+
+func TestWeightsAre128Bits(t *testing.T) {
+	b := make([]byte, 16)
+	for i := range b {
+		b[i] = byte(i + 1)
+	}
+	z, err := weight(bytes.NewReader(b))
+	require.NoError(t, err)
+	v := z.Bits()
+	require.Equal(t, [4]uint64{0x0807060504030201, 0x100f0e0d0c0b0a09, 0, 0}, v)
+	_, err = weight(bytes.NewReader(b[:15]))
+	require.Error(t, err)
+}
+
+// Verification holds on to nothing.
+func TestVerifyKeepsNoMemory(t *testing.T) {
+	c, err := l1.Load("cubic")
+	require.NoError(t, err)
+	vk, err := ParseVerifyingKey(goldenFile(t, "cubic.vk"))
+	require.NoError(t, err)
+	x := l1.Elements(c.Public)
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	run := func(n int) {
+		for range n {
+			ok, err := VerifyBytes(vk, x, c.Proofs[0].Bytes())
+			require.NoError(t, err)
+			require.True(t, ok)
+		}
+	}
+	run(20)
+	before := heap()
+	run(300)
+	require.Less(t, heap(), before+1<<20)
+}
+
+// Trapdoors for which there is no key are refused.
+func TestBadTrapdoors(t *testing.T) {
+	noLeak(t)
+	_, sys := loadCase(t, "cubic")
+	ctx := context.Background()
+	for i := range 5 {
+		td := DevTrapdoor("x")
+		td.elements()[i].SetZero()
+		_, err := Setup(ctx, sys, SetupOptions{Trapdoor: td})
+		require.ErrorIs(t, err, ErrTrapdoor)
+	}
+	td := DevTrapdoor("x")
+	td.Tau.SetInt64(-1) // a point of every domain
+	_, err := Setup(ctx, sys, SetupOptions{Trapdoor: td})
+	require.ErrorIs(t, err, ErrTrapdoor)
+	k, err := Setup(ctx, sys, SetupOptions{})
+	require.NoError(t, err)
+	k2, err := Setup(ctx, sys, SetupOptions{})
+	require.NoError(t, err)
+	require.False(t, k.VerifyingKey().Equal(k2.VerifyingKey()))
+	require.NoError(t, k.Close())
+	require.NoError(t, k2.Close())
+	cctx, cancel := context.WithCancel(ctx)
+	cancel()
+	_, err = Setup(cctx, sys, SetupOptions{})
+	require.ErrorIs(t, err, context.Canceled)
+	path := filepath.Join(t.TempDir(), "x.params")
+	_, err = SetupFile(cctx, sys, path, SetupOptions{})
+	require.ErrorIs(t, err, context.Canceled)
+	left, err := os.ReadDir(filepath.Dir(path))
+	require.NoError(t, err)
+	require.Empty(t, left) // nothing half-written
+}
+
+// The native cache: used when good, replaced when damaged or of another key, and never trusted.
+func TestNativeCache(t *testing.T) {
+	noLeak(t)
+	ctx := context.Background()
+	dir := t.TempDir()
+	cfg := KeyConfig{CacheDir: dir}
+	for _, name := range []string{"mimc", "edge", "cubic"} {
+		k, err := ParseProvingKey(goldenFile(t, name+".params"))
+		require.NoError(t, err)
+		want, err := k.decodeAll(ctx, 0)
+		require.NoError(t, err)
+		id, err := k.Identity()
+		require.NoError(t, err)
+		path := k.cachePath(dir, id)
+		_, err = k.openCache(dir)
+		require.ErrorIs(t, err, os.ErrNotExist)
+		same := func() {
+			n, err := k.acquireNative(ctx, cfg, 0)
+			require.NoError(t, err)
+			require.Equal(t, want.g1, n.g1)
+			require.Equal(t, want.b2, n.b2)
+			require.NoError(t, k.releaseNative())
+		}
+		same()
+		good, err := os.ReadFile(path)
+		require.NoError(t, err)
+		n, err := k.openCache(dir)
+		require.NoError(t, err)
+		require.NoError(t, n.close())
+		for _, bad := range [][]byte{nil, good[:len(good)/2], patched(good, 0, 'X'), patched(good, 8, 9), patched(good, 24, good[24]^1),
+			patched(good, cacheHeader+17, good[cacheHeader+17]^1), append(bytes.Clone(good), 0)} {
+			require.NoError(t, os.WriteFile(path, bad, 0o600))
+			_, err := k.openCache(dir)
+			require.Error(t, err)
+			same()
+			again, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.True(t, bytes.Equal(good, again))
+		}
+		require.NoError(t, want.close())
+		require.NoError(t, k.Close())
+	}
+}
+
+func TestRawBounds(t *testing.T) {
+	k, err := ParseProvingKey(goldenFile(t, "edge.params"))
+	require.NoError(t, err)
+	defer k.Close()
+	for _, c := range [][2]int{{-1, 1}, {0, -1}, {0, 8}, {7, 1}, {1 << 62, 1 << 62}} {
+		_, err := k.Raw(SectionH, c[0], c[1])
+		require.ErrorIs(t, err, ErrKey)
+	}
+	_, err = k.Raw(9, 0, 1)
+	require.ErrorIs(t, err, ErrKey)
+	b, err := k.Raw(SectionB2, 1, 2)
+	require.NoError(t, err)
+	require.Len(t, b, 384)
+	require.Error(t, k.DecodeG2(context.Background(), SectionH, 0, nil, 0))
+	require.Error(t, k.DecodeG1(context.Background(), SectionB2, 0, nil, 0))
+	require.ErrorIs(t, k.DecodeG1(context.Background(), SectionH, 5, make([]bls12381.G1Affine, 3), 0), ErrKey)
+}
