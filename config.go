@@ -22,6 +22,8 @@ type Config struct {
 	DevelopmentKeys bool
 	// CacheDir is where development keys and native key copies are kept; empty is filgroth in the user's cache directory.
 	CacheDir string
+	// SetupDevice, if set, makes the points of development keys: on a CPU those of 32 GiB sectors take an hour.
+	SetupDevice groth16.FixedBase
 	// CheckPoints makes every point of a parameter file be checked when it is opened (curve and subgroup).
 	CheckPoints bool
 

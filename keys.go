@@ -72,7 +72,7 @@ func (e *Engine) makeDevKey(ctx context.Context, s circuitSpec, id params.Circui
 	e.cfg.Logger.Warn("making a DEVELOPMENT key from a published trapdoor: proofs under it can be forged by anyone",
 		"circuit", s.String(), "path", path, "bytes", groth16.KeySize(sys))
 	start := time.Now()
-	key, err := groth16.SetupFile(ctx, sys, path, groth16.SetupOptions{Trapdoor: groth16.DevTrapdoor(devTag(id)), Threads: e.cfg.Threads,
+	key, err := groth16.SetupFile(ctx, sys, path, groth16.SetupOptions{Trapdoor: groth16.DevTrapdoor(devTag(id)), Threads: e.cfg.Threads, FixedBase: e.cfg.SetupDevice,
 		Progress: func(done, total int) {
 			e.progress(Progress{Kind: s.Kind, Stage: "key", Done: int64(done), Total: int64(total)})
 		}})

@@ -10,14 +10,6 @@ func newBitset(n int) bitset { return make(bitset, (n+63)/64) }
 func (s bitset) get(i int) bool { return s[i>>6]>>(i&63)&1 == 1 }
 func (s bitset) set(i int)      { s[i>>6] |= 1 << (i & 63) }
 
-func (s bitset) count() int {
-	n := 0
-	for _, w := range s {
-		n += bits.OnesCount64(w)
-	}
-	return n
-}
-
 // word gives the up to 64 bits from position i on; bits beyond the set are zero.
 func (s bitset) word(i int) uint64 {
 	w, sh := i>>6, i&63
@@ -47,7 +39,7 @@ func (s bitset) orAt(off int, src bitset, n int) {
 	}
 }
 
-// appendBits appends n copies of bit v to a set that holds have bits.
+// appendRun appends n copies of bit v to a set that holds have bits.
 func appendRun(s bitset, have, n int, v bool) bitset {
 	for len(s)*64 < have+n {
 		s = append(s, 0)

@@ -134,7 +134,6 @@ type direct struct {
 	bInput  bitset
 
 	slots []*LC
-	next  int
 }
 
 func (d *direct) field(v *fr.Element) { d.auxv.push(v) }
