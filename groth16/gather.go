@@ -100,7 +100,7 @@ func (g *gather) bytes() int64 {
 // copied. free gives the rest back.
 func (g *gather) scalars(ctx context.Context, a *synth.Assignment, threads int) (k msm.Scalars, free func() error, err error) {
 	var bufs []*pinning.Buffer
-	free = func() error {
+	release := func() error {
 		var errs []error
 		for _, b := range bufs {
 			errs = append(errs, b.Close())
@@ -109,7 +109,7 @@ func (g *gather) scalars(ctx context.Context, a *synth.Assignment, threads int) 
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, free())
+			err = errors.Join(err, release())
 		}
 	}()
 	k.Tail, k.Bits, k.TailAt = a.Fields, a.Bits, g.at
@@ -125,7 +125,7 @@ func (g *gather) scalars(ctx context.Context, a *synth.Assignment, threads int) 
 		}
 	}
 	if len(k.Tail) == g.n { // no bits at all
-		return msm.Scalars{Dense: k.Tail}, free, nil
+		return msm.Scalars{Dense: k.Tail}, release, nil
 	}
 	if g.density != nil || len(g.front) > 0 {
 		words := (g.n + 63) / 64
@@ -139,7 +139,7 @@ func (g *gather) scalars(ctx context.Context, a *synth.Assignment, threads int) 
 			return k, nil, err
 		}
 	}
-	return k, free, nil
+	return k, release, nil
 }
 
 func (g *gather) fillTail(ctx context.Context, dst []fr.Element, a *synth.Assignment, threads int) error {
