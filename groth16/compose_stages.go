@@ -3,6 +3,7 @@ package groth16
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	bls12381 "github.com/consensys/gnark-crypto/ecc/bls12-381"
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
@@ -27,9 +28,19 @@ func (s *composedSession) together(ctx context.Context, as []*synth.Assignment, 
 		return w.b2(ctx)
 	}
 	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return w.b2(gctx) })
-	g.Go(func() error { return w.inG1(gctx) })
+	g.Go(func() error { return guarded(gctx, w.b2) })
+	g.Go(func() error { return guarded(gctx, w.inG1) })
 	return g.Wait()
+}
+
+// guarded makes a panic an error: on a goroutine of its own it would end the process.
+func guarded(ctx context.Context, f func(context.Context) error) (err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			err = fmt.Errorf("%w: panic: %v", ErrBackend, x)
+		}
+	}()
+	return f(ctx)
 }
 
 // work is one call's intermediate state.
@@ -111,9 +122,10 @@ func (s *composedSession) quotient(ctx context.Context, a *synth.Assignment) (_ 
 	m := int(s.domain.Size())
 	var bufs [3]*pinning.Buffer
 	var v [3][]fr.Element
+	done := false // stays false when an engine panics, too
 	defer func() {
 		for i, b := range bufs {
-			if b != nil && (i > 0 || err != nil) {
+			if b != nil && (i > 0 || !done) {
 				err = errors.Join(err, b.Close())
 			}
 		}
@@ -128,8 +140,9 @@ func (s *composedSession) quotient(ctx context.Context, a *synth.Assignment) (_ 
 		return nil, nil, err
 	}
 	qctx, sp := bytesSpan(ctx, "ntt.quotient", 3*32*int64(m))
+	defer sp.End()
 	err = s.n.Quotient(qctx, s.domain, v[0], v[1], v[2])
-	sp.End()
+	done = err == nil
 	return bufs[0], v[0], err
 }
 
@@ -211,18 +224,19 @@ func (w *work) b2(ctx context.Context) error {
 }
 
 // streamed calls f for chunk after chunk of a section with a buffer to decode into.
-func streamed[P any](ctx context.Context, s *composedSession, sec Section, size int, f func(p []P, lo int) error) error {
+func streamed[P any](ctx context.Context, s *composedSession, sec Section, size int, f func(p []P, lo int) error) (err error) {
 	n := s.key.Len(sec)
 	chunk := min(n, s.cfg.Key.ChunkPoints)
 	buf, err := pinning.Alloc(size*chunk, "streamed key points")
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, buf.Close()) }()
 	p := pinning.Slice[P](buf, chunk)
 	for lo := 0; lo < n && err == nil; lo += chunk {
 		if err = ctx.Err(); err == nil {
 			err = f(p[:min(chunk, n-lo)], lo)
 		}
 	}
-	return errors.Join(err, buf.Close())
+	return err
 }
