@@ -30,6 +30,7 @@ func modes() []mode {
 	return []mode{
 		{"synth", "compile a circuit, make a witness, evaluate and check it: times, memory, digest", synthMode},
 		{"ab", "run configurations against each other, interleaved, and say what each phase owes to a knob", abMode},
+		{"cancel", "give work up in every phase and say how long it took to stop and what was left behind", cancelMode},
 	}
 }
 
