@@ -42,14 +42,31 @@ func uniform(n int) []fr.Element {
 	return k
 }
 
+// g1Points are sums of a random point of a table and one of another, all different.
 func g1Points(n int) []bls12381.G1Affine {
 	_, _, g, _ := bls12381.Generators()
-	return bls12381.BatchScalarMultiplicationG1(&g, uniform(n))
+	table := bls12381.BatchScalarMultiplicationG1(&g, uniform(2*tableSize))
+	jac := make([]bls12381.G1Jac, n)
+	for i := range jac {
+		jac[i].FromAffine(&table[i%tableSize])
+		jac[i].AddMixed(&table[tableSize+i/tableSize])
+	}
+	return bls12381.BatchJacobianToAffineG1(jac)
 }
+
+const tableSize = 1 << 11 // tableSize squared points at most
 
 func g2Points(n int) []bls12381.G2Affine {
 	_, _, _, g := bls12381.Generators()
-	return bls12381.BatchScalarMultiplicationG2(&g, uniform(n))
+	table := bls12381.BatchScalarMultiplicationG2(&g, uniform(2*tableSize))
+	points := make([]bls12381.G2Affine, n)
+	for i := range points {
+		var j bls12381.G2Jac
+		j.FromAffine(&table[i%tableSize])
+		j.AddMixed(&table[tableSize+i/tableSize])
+		points[i].FromJacobian(&j)
+	}
+	return points
 }
 
 func newCPU(b testing.TB) *msm.CPU {
