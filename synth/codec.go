@@ -68,6 +68,11 @@ var sectionNames = [numSections]string{"coefficients", "templates", "row pointer
 
 // WriteFile writes s to path atomically. The digest is computed if it is not known yet.
 func (s *System) WriteFile(ctx context.Context, path string) error {
+	return atomicfile.Write(path, 0o644, func(w io.Writer) error { return s.Encode(ctx, w) })
+}
+
+// Encode writes the content of a system file to w.
+func (s *System) Encode(ctx context.Context, w io.Writer) error {
 	d, err := s.Digest(ctx)
 	if err != nil {
 		return err
@@ -95,27 +100,25 @@ func (s *System) WriteFile(ctx context.Context, path string) error {
 		le.PutUint32(hdr[128+16*i+8:], crc)
 	}
 	le.PutUint32(hdr[headerSize-4:], crc32.Checksum(hdr[:headerSize-4], castagnoli))
-	return atomicfile.Write(path, 0o644, func(w io.Writer) error {
-		if _, err := w.Write(hdr); err != nil {
-			return err
-		}
-		for _, parts := range secs {
-			n := 0
-			for _, p := range parts {
-				if err := ctx.Err(); err != nil {
-					return err
-				}
-				if _, err := w.Write(p); err != nil {
-					return err
-				}
-				n += len(p)
-			}
-			if _, err := w.Write(make([]byte, (sectionPad-n%sectionPad)%sectionPad)); err != nil {
+	if _, err := w.Write(hdr); err != nil {
+		return err
+	}
+	for _, parts := range secs {
+		n := 0
+		for _, p := range parts {
+			if err := ctx.Err(); err != nil {
 				return err
 			}
+			if _, err := w.Write(p); err != nil {
+				return err
+			}
+			n += len(p)
 		}
-		return nil
-	})
+		if _, err := w.Write(make([]byte, (sectionPad-n%sectionPad)%sectionPad)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 var littleEndian = func() bool {
@@ -179,6 +182,15 @@ func OpenFile(path string, want *Digest) (*System, error) {
 	}
 	s.close = f.Close
 	return s, nil
+}
+
+// Decode makes a System of the content of a system file with all the checks of OpenFile. The system's slices point into b,
+// which must not change as long as it is used and whose address must be a multiple of 8. name is the file in errors.
+func Decode(name string, b []byte) (*System, error) {
+	if uintptr(unsafe.Pointer(unsafe.SliceData(b)))%8 != 0 {
+		return nil, &FormatError{name, "file", "not aligned to 8 bytes"}
+	}
+	return parse(name, b)
 }
 
 // parse makes a System whose slices point into b.
