@@ -22,7 +22,7 @@ type choice struct {
 func parseChoice(s string) (choice, error) {
 	name, list, ok := strings.Cut(s, "=")
 	if !ok || list == "" {
-		return choice{}, fmt.Errorf("-knob %q: want NAME=VALUE,VALUE,...", s)
+		return choice{}, fmt.Errorf("-knob %q: want NAME=VALUE,VALUE", s)
 	}
 	a, err := axisNamed(name)
 	return choice{a, strings.Split(list, ",")}, err

@@ -29,8 +29,12 @@ type mode struct {
 func modes() []mode {
 	return []mode{
 		{"synth", "compile a circuit, make a witness, evaluate and check it: times, memory, digest", synthMode},
+		{"single", "whole proofs one after the other, from the vanilla proof's values to 192 verified bytes, phase by phase", proveMode("single")},
+		{"prove", "proofs from a ready witness: the prover alone", proveMode("prove")},
+		{"batch", "several circuits, some under way at the same time: rate and latency", proveMode("batch")},
 		{"ab", "run configurations against each other, interleaved, and say what each phase owes to a knob", abMode},
 		{"cancel", "give work up in every phase and say how long it took to stop and what was left behind", cancelMode},
+		{"stress", "an engine under mixed kinds and priorities for a while, calls given up at random, invariants checked", stressMode},
 	}
 }
 
