@@ -10,37 +10,78 @@ import (
 	"github.com/filgroth/filgroth/internal/par"
 )
 
+// Kernel names an implementation of the transforms.
+type Kernel uint8
+
+const (
+	KernelAuto    Kernel = iota // the fastest that the machine has
+	KernelGeneric               // gnark-crypto's transforms, any machine
+	KernelIFMA                  // eight lanes of AVX-512 IFMA, amd64 only
+)
+
+var kernelNames = [...]string{"auto", "generic", "ifma"}
+
+func (k Kernel) String() string {
+	if int(k) < len(kernelNames) {
+		return kernelNames[k]
+	}
+	return fmt.Sprintf("Kernel(%d)", int(k))
+}
+
 // Config chooses how transforms are computed, never their value. The zero value lets
 // the engine choose.
 type Config struct {
-	Threads int // 0 means GOMAXPROCS
+	Threads int    // 0 means GOMAXPROCS
+	Kernel  Kernel // KernelAuto unless two implementations are to be compared
+	// NoTables makes the generic kernel compute twiddles as it goes instead of keeping
+	// tables of some four times the domain. The IFMA kernel keeps no tables anyway.
+	NoTables bool
 }
 
 // Validate returns an error that is ErrConfig if a field is out of range.
 func (c Config) Validate() error {
-	if c.Threads < 0 {
+	switch {
+	case c.Threads < 0:
 		return fmt.Errorf("%w: Threads %d is negative", ErrConfig, c.Threads)
+	case int(c.Kernel) >= len(kernelNames):
+		return fmt.Errorf("%w: %v", ErrConfig, c.Kernel)
 	}
 	return nil
 }
 
 // String writes all fields as key=value parts.
-func (c Config) String() string { return fmt.Sprintf("threads=%d", c.Threads) }
+func (c Config) String() string {
+	return fmt.Sprintf("threads=%d,kernel=%v,notables=%t", c.Threads, c.Kernel, c.NoTables)
+}
 
 // CPU is the engine of the host processor.
 type CPU struct{ cfg Config }
 
 var _ Engine = (*CPU)(nil)
 
-// NewCPU returns a CPU engine. The error is ErrConfig.
+// NewCPU returns a CPU engine. The error is ErrConfig, or ErrUnavailable for a kernel
+// that this processor lacks.
 func NewCPU(cfg Config) (*CPU, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
+	if cfg.Kernel == KernelIFMA && !haveIFMA() {
+		return nil, fmt.Errorf("%w: kernel=ifma needs amd64 with AVX-512 IFMA", ErrUnavailable)
+	}
 	return &CPU{cfg: cfg}, nil
 }
 
-func (e *CPU) tables(d Domain) *fft.Domain { return fft.NewDomain(d.Size(), fft.WithCache()) }
+// ifma says whether a domain is transformed by the IFMA kernel.
+func (e *CPU) ifma(d Domain) bool {
+	return e.cfg.Kernel != KernelGeneric && d.Log() >= minPlanLog && haveIFMA()
+}
+
+func (e *CPU) tables(d Domain) *fft.Domain {
+	if e.cfg.NoTables {
+		return fft.NewDomain(d.Size(), fft.WithoutPrecompute())
+	}
+	return fft.NewDomain(d.Size(), fft.WithCache())
+}
 
 // Transform implements [Engine].
 func (e *CPU) Transform(ctx context.Context, d Domain, v []fr.Element, dir Direction, coset Coset) error {
@@ -52,6 +93,9 @@ func (e *CPU) Transform(ctx context.Context, d Domain, v []fr.Element, dir Direc
 	}
 	if d.Size() == 1 {
 		return nil
+	}
+	if e.ifma(d) {
+		return newPlan(d, e.cfg.Threads).transform(ctx, v, dir, coset)
 	}
 	t := e.tables(d)
 	opts := []fft.Option{fft.WithNbTasks(par.Workers(e.cfg.Threads, 512))}
@@ -79,6 +123,13 @@ func (e *CPU) Quotient(ctx context.Context, d Domain, a, b, c []fr.Element) erro
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if e.ifma(d) {
+		return newPlan(d, e.cfg.Threads).quotient(ctx, a, b, c)
+	}
+	return e.quotient(ctx, d, a, b, c)
+}
+
+func (e *CPU) quotient(ctx context.Context, d Domain, a, b, c []fr.Element) error {
 	if d.Size() > 1 {
 		t := e.tables(d)
 		tasks := fft.WithNbTasks(par.Workers(e.cfg.Threads, 512))

@@ -20,7 +20,7 @@ func engine(t testing.TB, cfg ntt.Config) ntt.Engine {
 }
 
 func TestCPU(t *testing.T) {
-	for _, cfg := range []ntt.Config{{}, {Threads: 1}, {Threads: 5}} {
+	for _, cfg := range []ntt.Config{{}, {Threads: 1}, {Threads: 5}, {Kernel: ntt.KernelGeneric}, {Kernel: ntt.KernelGeneric, NoTables: true}} {
 		t.Run(cfg.String(), func(t *testing.T) {
 			ntttest.Run(t, func() ntt.Engine { return engine(t, cfg) }, ntttest.Options{})
 		})

@@ -56,6 +56,15 @@ func (f *field) store(regs []string, off int, base string) {
 // move down by renaming. between, if not nil, is called once a round to mix in code that
 // uses none of the field's registers.
 func (f *field) mul(off int, base string, between func(round int)) []string {
+	return f.multiply("VMOVDQU64", 64, off, base, between)
+}
+
+// mulBroadcast is mul by one element, n words at off(base), in all lanes.
+func (f *field) mulBroadcast(off int, base string) []string {
+	return f.multiply("VPBROADCASTQ", 8, off, base, nil)
+}
+
+func (f *field) multiply(load string, step, off int, base string, between func(round int)) []string {
 	g, n := f.g, f.n
 	reg := func(i, j int) string { return f.acc[(i+j)%(n+1)] }
 	for _, r := range f.acc {
@@ -63,7 +72,7 @@ func (f *field) mul(off int, base string, between func(round int)) []string {
 	}
 	for i := range n {
 		t := func(j int) string { return reg(i, j) }
-		g.op("VMOVDQU64", mem(off+64*i, base), f.b)
+		g.op(load, mem(off+step*i, base), f.b)
 		g.op("VPMADD52LUQ", f.b, f.a[0], t(0))
 		g.op("VPXORQ", f.q, f.q, f.q)
 		for j := 1; j < n; j++ {
@@ -113,17 +122,22 @@ func (f *field) normalise(t []string) {
 // sign, and brings it below p·(1+2^-9), by subtracting the multiple of p that the top limb
 // shows. Adding e·(2^(52n)-p) and dropping what exceeds 52n bits subtracts e·p.
 func (f *field) reduce(t []string) {
+	f.g.op("VPADDQ.BCST", mem(f.offSlack(), f.konst), t[f.n-1], f.tmp)
+	f.subtractMultiple(t, f.tmp)
+	f.normalise(t)
+}
+
+// subtractMultiple subtracts the multiple of p that top, at most the top limb of t, shows.
+func (f *field) subtractMultiple(t []string, top string) {
 	g := f.g
-	g.op("VPADDQ.BCST", mem(f.offSlack(), f.konst), t[f.n-1], f.tmp)
 	g.op("VPXORQ", f.q, f.q, f.q)
-	g.op("VPMADD52HUQ.BCST", mem(f.offMu(), f.konst), f.tmp, f.q)
+	g.op("VPMADD52HUQ.BCST", mem(f.offMu(), f.konst), top, f.q)
 	for j := range f.n {
 		g.op("VPMADD52LUQ.BCST", mem(f.offN()+8*j, f.konst), f.q, t[j])
 	}
 	for j := range f.n - 1 {
 		g.op("VPMADD52HUQ.BCST", mem(f.offN()+8*j, f.konst), f.q, t[j+1])
 	}
-	f.normalise(t)
 }
 
 // addMultiple adds mult times p, limb by limb.

@@ -110,8 +110,6 @@ func (g *gen) g1Points(f *field, list, mask string) (x, yy []string) {
 	g.op("VMOVDQU32", mem(0, list), "Y30")
 	g.op("VPTESTMD", "Y31", "Y30", mask)
 	rows, tail := zs(0, 8), zs(8, 4)
-	// Rows of the tail pair up as columns4 wants them.
-	half := [8][2]int{{0, 0}, {1, 0}, {0, 1}, {1, 1}, {2, 0}, {3, 0}, {2, 1}, {3, 1}}
 	for i := range 8 {
 		r := addr[i%len(addr)]
 		g.op("MOVL", mem(4*i, list), r)
@@ -119,7 +117,7 @@ func (g *gen) g1Points(f *field, list, mask string) (x, yy []string) {
 		g.op("LEAQ", fmt.Sprintf("(%s)(%s*2)", r, r), r)
 		g.op("SHLQ", imm(5), r)
 		g.op("VMOVDQU64", fmt.Sprintf("(SI)(%s*1)", r), rows[i])
-		h := half[i]
+		h := pairing[i]
 		if h[1] == 0 {
 			g.op("VMOVDQU", fmt.Sprintf("64(SI)(%s*1)", r), y(8+h[0]))
 		} else {
@@ -228,7 +226,6 @@ func (g *gen) g1Store(f *field, t []string) {
 	g.op("VMOVDQU64", mem(f.offVectors()+64, f.konst), "Z7")
 	tail := []string{"Z8", "Z16", "Z17", "Z26"}
 	g.rows4(yw[2:], tail, zs(0, 4), "Z6", "Z7")
-	half := [8][2]int{{0, 0}, {1, 0}, {0, 1}, {1, 1}, {2, 0}, {3, 0}, {2, 1}, {3, 1}}
 	low := map[string]string{"Z8": "Y8", "Z16": "Y16", "Z17": "Y17", "Z26": "Y26"}
 	for i := range 8 {
 		r := []string{"R10", "R11", "R12", "R13"}[i%4]
@@ -236,7 +233,7 @@ func (g *gen) g1Store(f *field, t []string) {
 		g.op("LEAQ", fmt.Sprintf("(%s)(%s*2)", r, r), r)
 		g.op("SHLQ", imm(5), r)
 		g.op("VMOVDQU64", out[i], fmt.Sprintf("(SI)(%s*1)", r))
-		h := half[i]
+		h := pairing[i]
 		if h[1] == 0 {
 			g.op("VMOVDQU64", low[tail[h[0]]], fmt.Sprintf("64(SI)(%s*1)", r))
 		} else {

@@ -57,44 +57,43 @@ func (g *gen) rows4(cols, out []string, spare []string, idxLow, idxHigh string) 
 	}
 }
 
-// to52 splits six words of 64 bits into eight limbs of 52.
+// to52 splits words of 64 bits (four into five, six into eight) into limbs of 52.
 func (f *field) to52(w, l []string) {
 	g := f.g
-	g.op("VPANDQ", f.mask, w[0], l[0])
-	join := func(lo string, right int, hi string, left int, dst string) {
-		g.op("VPSRLQ", imm(right), lo, dst)
-		g.op("VPSLLQ", imm(left), hi, f.tmp)
-		g.op("VPTERNLOGQ", imm(orAnd), f.mask, f.tmp, dst)
+	for j := range l {
+		first, shift := 52*j/64, 52*j%64
+		switch {
+		case shift == 0:
+			g.op("VPANDQ", f.mask, w[first], l[j])
+		case first+1 == len(w):
+			g.op("VPSRLQ", imm(shift), w[first], l[j]) // what is left is less than 52 bits
+		case shift <= 12:
+			g.op("VPSRLQ", imm(shift), w[first], l[j])
+			g.op("VPANDQ", f.mask, l[j], l[j])
+		default:
+			g.op("VPSRLQ", imm(shift), w[first], l[j])
+			g.op("VPSLLQ", imm(64-shift), w[first+1], f.tmp)
+			g.op("VPTERNLOGQ", imm(orAnd), f.mask, f.tmp, l[j])
+		}
 	}
-	join(w[0], 52, w[1], 12, l[1])
-	join(w[1], 40, w[2], 24, l[2])
-	join(w[2], 28, w[3], 36, l[3])
-	join(w[3], 16, w[4], 48, l[4])
-	g.op("VPSRLQ", imm(4), w[4], l[5])
-	g.op("VPANDQ", f.mask, l[5], l[5])
-	join(w[4], 56, w[5], 8, l[6])
-	g.op("VPSRLQ", imm(44), w[5], l[7])
 }
 
-// to64 joins eight limbs of 52 bits, of a value below 2^384, into six words.
+// to64 joins limbs of 52 bits, whose value fits, into words.
 func (f *field) to64(l, w []string) {
 	g := f.g
-	join := func(right int, lo string, left int, hi, dst string) {
-		if right == 0 {
-			g.op("VPSLLQ", imm(left), hi, f.tmp)
-			g.op("VPORQ", f.tmp, lo, dst)
-			return
+	for i := range w {
+		first, shift := 64*i/52, 64*i%52
+		bits := 52 - shift // that the first limb gives
+		g.op("VPSLLQ", imm(bits), l[first+1], f.tmp)
+		if shift == 0 {
+			g.op("VPORQ", f.tmp, l[first], w[i])
+		} else {
+			g.op("VPSRLQ", imm(shift), l[first], w[i])
+			g.op("VPORQ", f.tmp, w[i], w[i])
 		}
-		g.op("VPSLLQ", imm(left), hi, f.tmp)
-		g.op("VPSRLQ", imm(right), lo, dst)
-		g.op("VPORQ", f.tmp, dst, dst)
+		if bits += 52; bits < 64 && first+2 < len(l) {
+			g.op("VPSLLQ", imm(bits), l[first+2], f.tmp)
+			g.op("VPORQ", f.tmp, w[i], w[i])
+		}
 	}
-	join(0, l[0], 52, l[1], w[0])
-	join(12, l[1], 40, l[2], w[1])
-	join(24, l[2], 28, l[3], w[2])
-	join(36, l[3], 16, l[4], w[3])
-	join(48, l[4], 4, l[5], w[4])
-	g.op("VPSLLQ", imm(56), l[6], f.tmp)
-	g.op("VPORQ", f.tmp, w[4], w[4])
-	join(8, l[6], 44, l[7], w[5])
 }
