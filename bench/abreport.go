@@ -130,8 +130,8 @@ Effects below {{.Effect}} % count as none; "no difference" needs the interval wi
 {{range .Rows}}<tr class="{{.Class}}"><td>{{.Arm}}</td><td>{{.Phase}}</td><td>{{.Median}}</td><td>{{.Interval}}</td><td>{{.Ratio}}</td><td>{{.RatioInterval}}</td><td>{{.P}}</td><td>{{.Verdict}}</td></tr>
 {{end}}</table>
 <h2>Memory and faults</h2>
-<table><tr><th>arm</th><th>peak RSS</th><th>minor faults a run</th><th>major faults a run</th><th>counters of the last run</th></tr>
-{{range .Memory}}<tr><td>{{.Arm}}</td><td>{{.Median}}</td><td>{{.Interval}}</td><td>{{.Ratio}}</td><td>{{.P}}</td></tr>{{end}}</table>
+<table><tr><th>arm</th><th>peak RSS</th><th>minor faults a run</th><th>major faults a run</th><th>counters of the last run</th><th>device</th></tr>
+{{range .Memory}}<tr><td>{{.Arm}}</td><td>{{.Median}}</td><td>{{.Interval}}</td><td>{{.Ratio}}</td><td>{{.P}}</td><td>{{.Verdict}}</td></tr>{{end}}</table>
 {{.RSS}}
 {{range .Waterfalls}}<h2>Waterfall: {{.Name}}</h2>{{.SVG}}{{end}}
 <h2>Environment</h2>
@@ -171,7 +171,7 @@ func (r *ABResult) html(w io.Writer) error {
 		if n := len(a.Costs); n > 0 {
 			counters = a.Costs[n-1].Counters.String()
 		}
-		data.Memory = append(data.Memory, htmlRow{Arm: a.Name, Median: bytesString(a.peak()), Interval: fmt.Sprint(a.faults(false)), Ratio: fmt.Sprint(a.faults(true)), P: counters})
+		data.Memory = append(data.Memory, htmlRow{Arm: a.Name, Median: bytesString(a.peak()), Interval: fmt.Sprint(a.faults(false)), Ratio: fmt.Sprint(a.faults(true)), P: counters, Verdict: strings.TrimPrefix(a.device(), "; ")})
 		var b bytes.Buffer
 		if err := a.waterfall(&b); err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"sort"
 	"strings"
 	"text/tabwriter"
@@ -45,6 +46,8 @@ type ArmResult struct {
 	Seconds     map[string][]float64 `json:"seconds"` // by phase
 	Bytes       map[string]int64     `json:"bytes"`   // moved in a phase, in the last round
 	Costs       []Cost               `json:"costs"`
+	Device      []int64              `json:"device_peak_bytes"`
+	Pinned      []int64              `json:"pinned_bytes"`
 
 	settings Settings
 	runs     [][]span.Record
@@ -92,6 +95,7 @@ func (r *ABResult) note(arm, round int, o *Outcome) error {
 	add(total, o.Cost.Wall)
 	add(coreTotal, o.Cost.Core())
 	a.Costs = append(a.Costs, o.Cost)
+	a.Device, a.Pinned = append(a.Device, o.Device), append(a.Pinned, o.Pinned)
 	a.runs = append(a.runs, o.Records)
 	return nil
 }
@@ -206,7 +210,7 @@ func (r *ABResult) table(w io.Writer) {
 			}
 			fmt.Fprintf(tw, "%s\t%s\t%.4f\t%s\t%s\n", a.Name, phase, m.Center, interval, r.against(a.Name, phase))
 		}
-		fmt.Fprintf(tw, "%s\tpeak RSS\t%s\t\tminor faults %d, major %d\n", a.Name, bytesString(a.peak()), a.faults(false), a.faults(true))
+		fmt.Fprintf(tw, "%s\tpeak RSS\t%s\t\tminor faults %d, major %d%s\n", a.Name, bytesString(a.peak()), a.faults(false), a.faults(true), a.device())
 	}
 	tw.Flush()
 }
@@ -246,6 +250,22 @@ func (a *ArmResult) peak() (n int64) {
 	return n
 }
 
+// device says what was held on a device and page-locked for it.
+func (a *ArmResult) device() string {
+	if len(a.Device) == 0 || slices.Max(a.Device) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; device %s, page-locked %s", bytesString(slices.Max(a.Device)), bytesString(slices.Max(a.Pinned)))
+}
+
+// moved is what all phases moved in the last round, as their spans say.
+func (a *ArmResult) moved() (n int64) {
+	for _, b := range a.Bytes {
+		n += b
+	}
+	return n
+}
+
 // faults is the mean number of page faults of a run.
 func (a *ArmResult) faults(major bool) (n int64) {
 	for _, c := range a.Costs {
@@ -279,6 +299,9 @@ func (r *ABResult) benchFormat(w io.Writer) error {
 				}
 			}
 			line += fmt.Sprintf("\t%.0f core-ns/op\t%d peak-rss-bytes\t%d minor-faults/op\t%d major-faults/op", c.Core()*1e9, c.PeakRSS, c.Minor, c.Major)
+			if a.Device[k] > 0 {
+				line += fmt.Sprintf("\t%d device-peak-bytes\t%d pinned-bytes\t%d moved-bytes", a.Device[k], a.Pinned[k], a.moved())
+			}
 			if _, err := fmt.Fprintln(w, line); err != nil {
 				return err
 			}

@@ -34,7 +34,9 @@ var (
 // axes are all knobs.
 func axes() []Axis {
 	list := []Axis{
-		text("backend", "", "which backend computes the sums", []string{"cpu", "gpu"}, provePhases, func(s *Settings) *string { return &s.Backend }),
+		text("backend", "", "which backend computes the sums", []string{"cpu", "gpu", "gpu-engines"}, provePhases, func(s *Settings) *string { return &s.Backend }),
+		number64("device-memory", "", "bytes that may be held on the device, to imitate a smaller card; 0 = what is free", []string{"0", "17179869184", "25769803776"},
+			append([]string{"key.load"}, provePhases...), func(s *Settings) *int64 { return &s.DeviceMemory }),
 		text("synthesis", "", "compiled system with a compact witness, or everything anew for each proof", []string{"compiled", "direct"},
 			[]string{"synth.witness", "synth.direct", "synth.eval"}, func(s *Settings) *string { return &s.Synthesis }),
 		number("inline", "A1", "direct synthesis: terms that a linear combination holds without an allocation", []string{"0", "1", "2", "4", "8"}, directPhases,

@@ -17,11 +17,32 @@ import (
 	"github.com/filgroth/filgroth/synth"
 )
 
-// newBackend makes the backend that the settings name.
-func newBackend(s Settings) (groth16.Backend, error) {
-	if s.Backend != "cpu" {
-		return nil, fmt.Errorf("%w: backend %s", groth16.ErrUnavailable, s.Backend)
+// newBackend makes the backend that the settings name: cpu; gpu, a device as a whole; or gpu-engines, where only transforms and
+// sums run on the device and everything between them on the host.
+func newBackend(s Settings, d *devices) (groth16.Backend, error) {
+	if s.Backend == "cpu" {
+		return cpuBackend(s)
 	}
+	dev, err := d.get(s.DeviceMemory)
+	if err != nil {
+		return nil, err
+	}
+	if s.Backend == "gpu" {
+		if b, ok := any(dev).(groth16.Backend); ok {
+			if s.Bits == "dense" {
+				return nil, fmt.Errorf("%w: bits=dense on a whole device", groth16.ErrUnavailable)
+			}
+			return b, nil
+		}
+		return nil, fmt.Errorf("%w: this library has engines only: backend=gpu-engines", groth16.ErrUnavailable)
+	}
+	if s.Bits == "dense" {
+		return groth16.Compose(denseEngine{dev}, dev), nil
+	}
+	return groth16.Compose(dev, dev), nil
+}
+
+func cpuBackend(s Settings) (groth16.Backend, error) {
 	switch s.Prove.Pinning.Policy {
 	case pinning.PolicyAuto, pinning.PolicyNone:
 	default:

@@ -60,6 +60,7 @@ func ReadEnvironment() Environment {
 		name, driver, _ := strings.Cut(strings.SplitN(string(b), "\n", 2)[0], ",")
 		e.GPU, e.Driver = strings.TrimSpace(name), strings.TrimSpace(driver)
 	}
+	gpuEnvironment(&e)
 	return e
 }
 

@@ -12,7 +12,7 @@ import (
 // Settings are all knobs of a run. The zero value of each knob is its package's own choice; those that exist only here start
 // with what the deployed prover of this module does.
 type Settings struct {
-	Backend   string // "cpu" or a device
+	Backend   string // "cpu", "gpu" or "gpu-engines"
 	Synthesis string // "compiled" or "direct"
 	Direct    synth.DirectConfig
 	Assign    synth.AssignConfig
@@ -20,8 +20,10 @@ type Settings struct {
 	MSM       msm.Config
 	NTT       ntt.Config
 	Bits      string // "aware", or "dense": every bit as a scalar of its own
-	Circuits  int    // proved by one run
-	InFlight  int    // calls of the prover at the same time
+	// DeviceMemory bounds the bytes held on the device, so that a small card can be imitated; 0 is what is free.
+	DeviceMemory int64
+	Circuits     int // proved by one run
+	InFlight     int // calls of the prover at the same time
 }
 
 // defaultSettings are one circuit, compiled, on the host.
@@ -41,6 +43,8 @@ func (s Settings) Validate() error {
 		return fmt.Errorf("synthesis %q", s.Synthesis)
 	case s.Bits != "aware" && s.Bits != "dense":
 		return fmt.Errorf("bits %q", s.Bits)
+	case s.DeviceMemory < 0:
+		return fmt.Errorf("%d bytes of device memory", s.DeviceMemory)
 	case s.Circuits < 1 || s.Circuits > 1<<10:
 		return fmt.Errorf("%d circuits", s.Circuits)
 	case s.InFlight < 1 || s.InFlight > 1<<10:

@@ -26,6 +26,8 @@ type Outcome struct {
 	Cost    Cost
 	Records []span.Record
 	Check   [32]byte // of results that no knob may change
+	Device  int64    // most bytes held on a device during the run
+	Pinned  int64    // bytes of page-locked memory of the library at its end
 }
 
 // workload is a circuit with values, and for proofs a key: what all arms of a comparison share.
@@ -35,6 +37,7 @@ type workload struct {
 	sys   *synth.System
 	cases []shapes.Case
 	key   *groth16.ProvingKey
+	gpus  devices
 }
 
 // circuitsOf gives a shape's blank circuit and as many with values. "mix-20" is a circuit of 2^20 rows, for quick looks.
@@ -86,10 +89,11 @@ func newWorkload(ctx context.Context, shape string, n int, prove bool, dir strin
 }
 
 func (w *workload) close() error {
-	if w.key == nil {
-		return nil
+	err := w.gpus.close()
+	if w.key != nil {
+		err = errors.Join(err, w.key.Close())
 	}
-	return w.key.Close()
+	return err
 }
 
 // benchKey is a key with a published trapdoor, good for measurements only, kept in dir (default: the user's cache).
@@ -135,7 +139,7 @@ func (w *workload) bind(ctx context.Context, s Settings) (*bound, error) {
 	if !w.prove {
 		return b, nil
 	}
-	backend, err := newBackend(s)
+	backend, err := newBackend(s, &w.gpus)
 	if err != nil {
 		return nil, err
 	}
@@ -171,6 +175,7 @@ func (b *bound) run(ctx context.Context) (*Outcome, error) {
 	}
 	var out Outcome
 	var err error
+	b.w.gpus.resetPeaks()
 	out.Cost, err = measure(func() error {
 		for i := range as {
 			var err error
@@ -184,6 +189,8 @@ func (b *bound) run(ctx context.Context) (*Outcome, error) {
 		results, err = b.proveAll(sctx, as)
 		return err
 	})
+	held := b.w.gpus.held()
+	out.Device, out.Pinned = held.DevicePeak, held.Pinned
 	if err == nil {
 		out.Records = rec.Records()
 		out.Check, err = b.check(ctx, as, results)
