@@ -25,6 +25,7 @@ type job struct {
 	refusal  error         // read after accepted is closed
 	done     chan struct{} // closed at the end, or when the daemon stops
 	stopped  bool          // done without an end: the job goes on after the next start
+	doomed   bool          // being cancelled: its request id is free
 	waiters  int
 	cancel   context.CancelCauseFunc // while running
 	spans    *span.Recorder          // while running

@@ -160,7 +160,7 @@ func (q *Queue) enter(r *cuzkv1.SubmitProofRequest, sum []byte, bytes int64, det
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if old := q.byRequest[r.RequestId]; old != nil && r.RequestId != "" {
-		gone := old.rec.State == journal.Failed || old.rec.State == journal.Cancelled
+		gone := old.rec.State == journal.Failed || old.rec.State == journal.Cancelled || old.doomed
 		same := string(old.rec.Digest) == string(sum)
 		switch {
 		case gone:
@@ -313,6 +313,7 @@ func (q *Queue) cancelJob(j *job) (running bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.running[j] {
+		j.doomed = true
 		if j.cancel != nil {
 			j.cancel(errCancelled)
 		}
@@ -321,7 +322,7 @@ func (q *Queue) cancelJob(j *job) (running bool) {
 	for i, x := range q.waiting {
 		if x == j {
 			q.waiting = append(q.waiting[:i], q.waiting[i+1:]...)
-			q.running[j] = true // until it is journalled
+			q.running[j], j.doomed = true, true // until it is journalled
 			q.wg.Go(func() { q.finish(j, journal.Cancelled, nil, errCancelled.Error(), nil) })
 			return false
 		}
