@@ -1,13 +1,16 @@
 package msm
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 	"unsafe"
 
 	bls12381 "github.com/consensys/gnark-crypto/ecc/bls12-381"
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fp"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 // coordinate draws a field element, often one whose words are at the ends of their range.
@@ -171,4 +174,47 @@ func TestAdderChains(t *testing.T) {
 			require.Equal(t, nextWant[i], p, "level of %d", m)
 		}
 	}
+}
+
+// BenchmarkAdder is a batch of additions of random points of a set that fits the cache,
+// or does not; in processor time of the thread, the best of the runs.
+func BenchmarkAdder(b *testing.B) {
+	for _, log := range []int{12, 15, 20} {
+		set := 1 << log
+		src := make([]bls12381.G1Affine, set)
+		rng := rand.New(rand.NewPCG(1, 2))
+		for i := range src {
+			src[i] = asPoints[bls12381.G1Affine]([]point[fp.Element]{g1Coordinates(rng)})[0]
+			src[i].X[0] = uint64(i)
+		}
+		const n = 1 << 14
+		var x, y []entry
+		var out []uint32
+		for i := range n {
+			x, y, out = append(x, rng.Uint32N(uint32(set/2))<<1), append(y, (uint32(set/2)+rng.Uint32N(uint32(set/2)))<<1), append(out, uint32(i))
+		}
+		dst := make([]bls12381.G1Affine, n)
+		for name, a := range map[string]adder[bls12381.G1Affine]{"generic": newG1Generic(), "ifma": newG1IFMA()} {
+			b.Run(fmt.Sprintf("set=2^%d/kernel=%s", log, name), func(b *testing.B) {
+				runtime.LockOSThread()
+				defer runtime.UnlockOSThread()
+				best := int64(1 << 62)
+				for b.Loop() {
+					start := threadTime()
+					a.add(dst, src, x, y, out, true)
+					best = min(best, threadTime()-start)
+				}
+				b.ReportMetric(float64(best)/n, "best-cpu-ns/add")
+			})
+		}
+	}
+}
+
+// threadTime is the processor time of the thread in nanoseconds.
+func threadTime() int64 {
+	var t unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t) != nil {
+		return 0
+	}
+	return t.Nano()
 }
