@@ -14,17 +14,21 @@ import (
 
 // knownSums are the five sums of a full-size assignment computed from the key's trapdoor: with it each sum is one scalar
 // times a generator. A(tau) = sum of a_i L_i(tau) over the rows, likewise B and C; H = (A B - C)/delta; L is what the aux
-// variables alone contribute, which is the same with all inputs set to zero: (beta A' + alpha B' + C')/delta.
+// variables alone contribute, all but what is left with every aux set to zero: (beta A' + alpha B' + C')/delta.
 func knownSums(ctx context.Context, sys *synth.System, a *synth.Assignment, t *groth16.Trapdoor) (s groth16.Sums, err error) {
 	whole, err := weighted(ctx, sys, a, t)
 	if err != nil {
 		return s, err
 	}
-	noInputs := *a
-	noInputs.Inputs = make([]fr.Element, len(a.Inputs))
-	aux, err := weighted(ctx, sys, &noInputs, t)
+	noAux := *a
+	noAux.Bits, noAux.Fields = make([]uint64, len(a.Bits)), make([]fr.Element, len(a.Fields))
+	in, err := weighted(ctx, sys, &noAux, t)
 	if err != nil {
 		return s, err
+	}
+	var aux [3]fr.Element
+	for k := range aux {
+		aux[k].Sub(&whole[k], &in[k])
 	}
 	var h, l, x fr.Element
 	h.Mul(&whole[0], &whole[1])
