@@ -29,7 +29,7 @@ var layers = [][]string{
 	{"synth/porep", "synth/post", "synth/update", "synth/gnarkcs"},
 	{"synth/vanillasim"},
 	{"groth16"},
-	{"groth16/params", "groth16/aggregate", "synth/gnarkcs/keys", "gpu"},
+	{"groth16/params", "groth16/aggregate", "groth16/bundle", "groth16/faulty", "synth/gnarkcs/keys", "gpu"},
 	{""},
 	{"bench", "examples"},
 }
