@@ -37,6 +37,7 @@ func modes() []mode {
 		{"ab", "run configurations against each other, interleaved, and say what each phase owes to a knob", abMode},
 		{"cancel", "give work up in every phase and say how long it took to stop and what was left behind", cancelMode},
 		{"stress", "an engine under mixed kinds and priorities for a while, calls given up at random, invariants checked", stressMode},
+		{"gnark", "gnark's Groth16 prover against ours: one circuit, witness and key", gnarkMode},
 	}
 }
 

@@ -66,6 +66,12 @@ func TestStressMode(t *testing.T) {
 	require.Contains(t, out, "invariants broken: 0")
 }
 
+// The sums of bits need a circuit of gnark's; both provers' proofs verify with gnark's verifier.
+func TestGnarkMode(t *testing.T) {
+	out := mustRun(t, "gnark", "-log", "15", "-n", "1", "-warm", "0")
+	require.Contains(t, out, "prover=filgroth")
+}
+
 func TestMonitorHalvesItsSamples(t *testing.T) {
 	m := startMonitor(time.Microsecond)
 	time.Sleep(300 * time.Millisecond)
