@@ -150,8 +150,9 @@ func (s *composedSession) Close() error {
 	return s.release()
 }
 
-// Footprint implements Session: the larger of a, b, c in the quotient and h with the chunk of a streamed key in the sums
-// (resident circuits are done one after the other), and the scalars of the other sums.
+// Footprint implements Session: a, b, c in the quotient or the quotients with the chunk of a streamed key in the sums
+// (resident circuits are done one after the other), and the scalars of the other sums. What the engines take for
+// themselves while they run is theirs to say.
 func (s *composedSession) Footprint(circuits int) pinning.Footprint {
 	vector := 32 * int64(s.domain.Size())
 	if circuits <= 0 {
@@ -161,8 +162,21 @@ func (s *composedSession) Footprint(circuits int) pinning.Footprint {
 	if s.native != nil {
 		return pinning.Footprint{Host: 3*vector + scalars}
 	}
-	chunk := int64(s.cfg.Key.ChunkPoints) * int64(nativeG2)
+	longest := 0
+	for sec := SectionH; sec < SectionB2; sec++ {
+		longest = max(longest, s.key.Len(sec))
+	}
+	chunk := int64(min(s.cfg.Key.ChunkPoints, longest))*int64(nativeG1) +
+		int64(min(s.cfg.Key.ChunkPoints, s.key.Len(SectionB2)))*int64(nativeG2)
 	return pinning.Footprint{Host: (int64(circuits)+2)*vector + int64(circuits)*scalars + chunk}
+}
+
+// Held is the memory of the resident points, where they were not mapped from a cache file.
+func (s *composedSession) Held() pinning.Footprint {
+	if s.native == nil {
+		return pinning.Footprint{}
+	}
+	return pinning.Footprint{Host: s.native.host}
 }
 
 // CircuitsPerCall is what this session would like to be given at once: where the key is streamed, ten circuits share a

@@ -484,7 +484,7 @@ func TestNativeCache(t *testing.T) {
 		id, err := k.Identity()
 		require.NoError(t, err)
 		path := k.cachePath(dir, id)
-		_, err = k.openCache(dir)
+		_, err = k.openCache(ctx, dir)
 		require.ErrorIs(t, err, os.ErrNotExist)
 		same := func() {
 			n, err := k.acquireNative(ctx, cfg, 0)
@@ -496,13 +496,13 @@ func TestNativeCache(t *testing.T) {
 		same()
 		good, err := os.ReadFile(path)
 		require.NoError(t, err)
-		n, err := k.openCache(dir)
+		n, err := k.openCache(ctx, dir)
 		require.NoError(t, err)
 		require.NoError(t, n.close())
 		for _, bad := range [][]byte{nil, good[:len(good)/2], patched(good, 0, 'X'), patched(good, 8, 9), patched(good, 24, good[24]^1),
 			patched(good, cacheHeader+17, good[cacheHeader+17]^1), append(bytes.Clone(good), 0)} {
 			require.NoError(t, os.WriteFile(path, bad, 0o600))
-			_, err := k.openCache(dir)
+			_, err := k.openCache(ctx, dir)
 			require.Error(t, err)
 			same()
 			again, err := os.ReadFile(path)

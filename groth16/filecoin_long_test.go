@@ -20,6 +20,7 @@ import (
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 	"github.com/filgroth/filgroth/groth16"
 	"github.com/filgroth/filgroth/groth16/groth16test"
+	"github.com/filgroth/filgroth/groth16/params"
 	"github.com/filgroth/filgroth/pinning"
 	"github.com/filgroth/filgroth/synth"
 	"github.com/filgroth/filgroth/synth/porep"
@@ -65,6 +66,10 @@ func TestPoRepKeyEqualsReference(t *testing.T) {
 	d, err := k.Digest(context.Background())
 	require.NoError(t, err)
 	require.Equal(t, "87446b1a0ba769d5ad03b1b37d57f6ea95d31eab5f481842585c5c9c4295fdef8b0c1d791d5fbbcbf4b5466c5045202ab176310ede9ffd256c78df24fd8314e3", hex.EncodeToString(d[:]))
+}
+
+func TestWinningKeyEqualsReference(t *testing.T) {
+	postKeyEqualsReference(t, params.Winning, "95584353afd8c1eb41c578d8521eb2420b9acc252042ed41bc61cc9b76504d06df7fff18e63b16ecaced02c4d489aa8e41b8534d758d4b31d6f694518764fdca")
 }
 
 // The proof of a real 2 KiB sector is the one that the Rust stack made with the same r and s.

@@ -21,6 +21,7 @@ const (
 type native struct {
 	g1   [SectionB2][]bls12381.G1Affine // H, L, A, B1
 	b2   []bls12381.G2Affine
+	host int64 // bytes that are memory of the process, not a mapped file
 	free []func() error
 }
 
@@ -98,10 +99,13 @@ func (k *ProvingKey) loadNative(ctx context.Context, cfg KeyConfig, threads int)
 	sp.AddBytes(k.size)
 	cache := cfg.CacheDir != "" && k.size <= maxCachedKey && nativeLittleEndian
 	if cache {
-		n, err := k.openCache(cfg.CacheDir)
+		n, err := k.openCache(ctx, cfg.CacheDir)
 		if err == nil {
 			sp.SetAttr(span.String("from", "cache"))
 			return n, nil
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
 		// A missing, old or damaged cache file is replaced below.
 	}
@@ -137,6 +141,7 @@ func (k *ProvingKey) decodeAll(ctx context.Context, threads int) (_ *native, err
 			return nil, err
 		}
 		n.free = append(n.free, buf.Close)
+		n.host += int64(buf.Len())
 		if s == SectionB2 {
 			n.b2 = pinning.Slice[bls12381.G2Affine](buf, k.lens[s])
 			err = k.DecodeG2(ctx, s, 0, n.b2, threads)

@@ -91,6 +91,16 @@ func (n *native) bytes(s Section) []byte {
 	return pointBytes(n.g1[s])
 }
 
+// checksum stops with its context: a section may have gigabytes.
+func checksum(ctx context.Context, b []byte) (crc uint32, err error) {
+	for len(b) > 0 && err == nil {
+		n := min(len(b), 16*ioChunk)
+		crc = crc32.Update(crc, castagnoli, b[:n])
+		b, err = b[n:], ctx.Err()
+	}
+	return crc, err
+}
+
 func (k *ProvingKey) writeCache(ctx context.Context, dir string, n *native) error {
 	id, err := k.Identity()
 	if err != nil {
@@ -98,7 +108,9 @@ func (k *ProvingKey) writeCache(ctx context.Context, dir string, n *native) erro
 	}
 	var crcs [NumSections]uint32
 	for s := range crcs {
-		crcs[s] = crc32.Checksum(n.bytes(Section(s)), castagnoli)
+		if crcs[s], err = checksum(ctx, n.bytes(Section(s))); err != nil {
+			return err
+		}
 	}
 	offs, size := k.cacheLayout()
 	return atomicfile.Write(k.cachePath(dir, id), 0o644, func(w io.Writer) error {
@@ -131,7 +143,7 @@ func (k *ProvingKey) writeCache(ctx context.Context, dir string, n *native) erro
 }
 
 // openCache maps the cache file and checks all of it.
-func (k *ProvingKey) openCache(dir string) (_ *native, err error) {
+func (k *ProvingKey) openCache(ctx context.Context, dir string) (_ *native, err error) {
 	id, err := k.Identity()
 	if err != nil {
 		return nil, err
@@ -162,9 +174,9 @@ func (k *ProvingKey) openCache(dir string) (_ *native, err error) {
 		}
 	}
 	var crcs [NumSections]uint32
-	err = par.Do(context.Background(), 0, NumSections, func(_, s int) error {
-		crcs[s] = crc32.Checksum(n.bytes(Section(s)), castagnoli)
-		return nil
+	err = par.Do(ctx, 0, NumSections, func(_, s int) (err error) {
+		crcs[s], err = checksum(ctx, n.bytes(Section(s)))
+		return err
 	})
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 	"github.com/filgroth/filgroth/groth16/internal/fixedrs"
+	"github.com/filgroth/filgroth/pinning"
 	"github.com/filgroth/filgroth/span"
 	"github.com/filgroth/filgroth/synth"
 )
@@ -82,6 +83,19 @@ func (p *prover) Close() error {
 		return err
 	}
 	return errors.Join(p.sess.Close(), p.key.Release())
+}
+
+// Footprint is what a call with so many circuits takes beyond what is held: the session's, for those it is given at a time.
+func (p *prover) Footprint(circuits int) pinning.Footprint {
+	return p.sess.Footprint(min(circuits, p.per))
+}
+
+// Held is what the session keeps between calls, where it says so.
+func (p *prover) Held() pinning.Footprint {
+	if h, ok := p.sess.(interface{ Held() pinning.Footprint }); ok {
+		return h.Held()
+	}
+	return pinning.Footprint{}
 }
 
 // Prove implements Prover.
@@ -190,6 +204,9 @@ func (p *prover) group(ctx context.Context, as []*synth.Assignment, idx []int, b
 		out[i].Proof, out[i].Err = p.finish(ctx, i, as[i], &sums[k], &blind[i])
 	}
 	rep.Verified = !p.cfg.SkipSelfCheck
+	if d, ok := p.sess.(interface{ DeviceBytes() int64 }); ok {
+		rep.DeviceBytes = d.DeviceBytes()
+	}
 	rec.end(&rep)
 	for _, i := range idx {
 		if out[i].Err == nil {

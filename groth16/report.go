@@ -19,7 +19,9 @@ type Report struct {
 	Spans    []span.Record // by start; times count from the recorder's epoch
 	Bytes    int64         // sum over the spans
 	Verified bool          // the proof was verified before it was returned
-	Process  Process       // of the whole process, at the end
+	// DeviceBytes is the most device memory that the session held, where it tells (a method DeviceBytes() int64).
+	DeviceBytes int64
+	Process     Process // of the whole process, at the end
 }
 
 // Process are figures of the operating system about this process since its start; 0 where it does not tell.

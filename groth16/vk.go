@@ -2,6 +2,7 @@ package groth16
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	bls12381 "github.com/consensys/gnark-crypto/ecc/bls12-381"
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 	"github.com/filgroth/filgroth/internal/curveio"
+	"github.com/filgroth/filgroth/internal/par"
 	"golang.org/x/crypto/blake2b"
 )
 
@@ -85,20 +87,38 @@ func (vk *VerifyingKey) ReadFrom(r io.Reader) (int64, error) {
 	if err != nil {
 		return read, err
 	}
-	// The count is not trusted: ic grows as points arrive.
-	var b [curveio.G1Size]byte
-	vk.IC = make([]bls12381.G1Affine, 0, min(count, 1024))
-	for i := 0; i < count; i++ {
-		n, err := io.ReadFull(r, b[:])
+	m, err := vk.readIC(r, count)
+	return read + m, err
+}
+
+// icChunk is how many points of ic are read and checked at a time, on all processors: a WindowPoSt key has 25,840.
+const icChunk = 4096
+
+// readIC reads count points. The count is not trusted: ic grows as points arrive.
+func (vk *VerifyingKey) readIC(r io.Reader, count int) (read int64, err error) {
+	vk.IC = make([]bls12381.G1Affine, 0, min(count, icChunk))
+	buf := make([]byte, min(count, icChunk)*curveio.G1Size)
+	for len(vk.IC) < count {
+		at := len(vk.IC)
+		b := buf[:min(count-at, icChunk)*curveio.G1Size]
+		n, rerr := io.ReadFull(r, b)
 		read += int64(n)
+		points := n / curveio.G1Size
+		vk.IC = append(vk.IC, make([]bls12381.G1Affine, points)...)
+		err := par.Range(context.Background(), 0, points, 64, func(_, lo, hi int) error {
+			for i := lo; i < hi; i++ {
+				if err := curveio.G1Checked(&vk.IC[at+i], b[i*curveio.G1Size:(i+1)*curveio.G1Size]); err != nil {
+					return &KeyError{"", "ic", at + i, err}
+				}
+			}
+			return nil
+		})
 		if err != nil {
-			return read, &KeyError{"", "ic", i, unexpectedEOF(err)}
+			return read, err
 		}
-		var p bls12381.G1Affine
-		if err := curveio.G1Checked(&p, b[:]); err != nil {
-			return read, &KeyError{"", "ic", i, err}
+		if rerr != nil {
+			return read, &KeyError{"", "ic", at + points, unexpectedEOF(rerr)}
 		}
-		vk.IC = append(vk.IC, p)
 	}
 	return read, nil
 }
