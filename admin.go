@@ -7,7 +7,6 @@ import (
 	"sort"
 	"time"
 
-	"github.com/filgroth/filgroth/internal/sched"
 	"github.com/filgroth/filgroth/synth/vanilla"
 )
 
@@ -33,9 +32,9 @@ func WithPriority(ctx context.Context, p Priority) context.Context {
 }
 
 // priorityFrom is the context's priority, else the kind's.
-func priorityFrom(ctx context.Context, kind sched.Priority) sched.Priority {
+func priorityFrom(ctx context.Context, kind Priority) Priority {
 	if p, ok := ctx.Value(priorityKey{}).(Priority); ok {
-		return sched.Priority(p)
+		return p
 	}
 	return kind
 }
@@ -101,9 +100,11 @@ func (e *keyEntry) bound() []string {
 // Preload loads a circuit with its key and binds it to every backend that is not a mere fallback, ahead of the first
 // proof. It reports whether the circuit was loaded already.
 func (e *Engine) Preload(ctx context.Context, kind Kind, size vanilla.SectorSize) (already bool, err error) {
-	if e.closed.Load() {
-		return false, ErrClosed
+	ctx, end, err := e.begin(ctx)
+	if err != nil {
+		return false, err
 	}
+	defer end()
 	s := circuitSpec{kind, size}
 	if _, err := s.blank(); err != nil {
 		return false, fmt.Errorf("%w: %v: %w", ErrUnsupported, s, err)
@@ -132,6 +133,11 @@ func (e *Engine) Preload(ctx context.Context, kind Kind, size vanilla.SectorSize
 
 // Evict frees a circuit and its key. was is false if it was not loaded; ErrKeyInUse while somebody uses or loads it.
 func (e *Engine) Evict(kind Kind, size vanilla.SectorSize) (was bool, freed int64, err error) {
+	_, end, err := e.begin(context.Background())
+	if err != nil {
+		return false, 0, err
+	}
+	defer end()
 	s := circuitSpec{kind, size}
 	e.keys.mu.Lock()
 	k, ok := e.keys.entries[s]

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 	"github.com/filgroth/filgroth/groth16"
@@ -36,24 +35,21 @@ type AggregateSector struct {
 	CommR, CommD [32]byte
 }
 
-// srsStore loads the reference string once, as far as it was needed so far.
-type srsStore struct {
-	mu  sync.Mutex
-	srs *aggregate.SRS
-}
-
-// reference gives a string for n proofs, a power of two.
+// reference gives a string for n proofs, a power of two, of the points that are needed. Longer ones replace shorter ones.
 func (e *Engine) reference(ctx context.Context, n int) (*aggregate.SRS, error) {
-	e.srs.mu.Lock()
-	defer e.srs.mu.Unlock()
-	if s := e.srs.srs; s != nil && s.Points() >= min(2*n, s.Stored()) {
+	if s := e.longest.Load(); s != nil && s.Points() >= min(2*n, s.Stored()) {
 		return s, nil
 	}
-	s, err := e.loadReference(ctx, 2*n)
+	s, err := e.srs.get(ctx, n, func(ctx context.Context) (*aggregate.SRS, error) { return e.loadReference(ctx, 2*n) })
 	if err != nil {
 		return nil, err
 	}
-	e.srs.srs = s
+	e.srs.mu.Lock()
+	defer e.srs.mu.Unlock()
+	if old := e.longest.Load(); old == nil || old.Points() < s.Points() {
+		e.longest.Store(s)
+	}
+	delete(e.srs.m, n)
 	return s, nil
 }
 
@@ -156,6 +152,11 @@ func (e *Engine) aggregate(ctx context.Context, s *statement, proofs []*groth16.
 	if err != nil {
 		return nil, &InputError{"proofs", err}
 	}
+	ctx, end, err := e.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	ref, err := e.reference(ctx, len(padded))
 	if err != nil {
 		return nil, err
@@ -206,6 +207,11 @@ func (e *Engine) verifyStatement(ctx context.Context, s *statement, proof []byte
 	if len(inputs) != p.Count() {
 		return false, &InputError{"aggregate", fmt.Errorf("is of %d proofs, the sectors have %d with padding", p.Count(), len(inputs))}
 	}
+	ctx, end, err := e.begin(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer end()
 	vk, err := e.verifyingKey(ctx, s.spec)
 	if err != nil {
 		return false, err

@@ -20,7 +20,8 @@ type Config struct {
 	// DevelopmentKeys makes the engine use keys from a published trapdoor, made at first use and kept under CacheDir, for
 	// proving and verifying alike. Anyone can forge proofs under them. Never set it in production.
 	DevelopmentKeys bool
-	// CacheDir is where development keys and native key copies are kept; empty is filgroth in the user's cache directory.
+	// CacheDir is where development keys are kept; empty is filgroth in the user's cache directory. (Native copies of keys
+	// go where Prover.Key.CacheDir says.)
 	CacheDir string
 	// SetupDevice, if set, makes the points of development keys: on a CPU those of 32 GiB sectors take an hour.
 	SetupDevice groth16.FixedBase
@@ -36,7 +37,8 @@ type Config struct {
 
 	// WorkersPerBackend is how many calls a backend gets at the same time; 0 is 1.
 	WorkersPerBackend int
-	// PartitionsInFlight bounds the partitions that have a witness but no proof yet; 0 is one more than there are workers.
+	// PartitionsInFlight bounds the partitions that have a witness but no proof yet; 0 is one more than the workers take at a
+	// time. Work of PriorityHigh and above has as many places of its own.
 	PartitionsInFlight int
 	// HostMemory is the byte budget of witnesses and host buffers; 0 is four fifths of what the machine or its control
 	// group allows.
@@ -119,7 +121,7 @@ func (c Config) withDefaults() (Config, error) {
 		c.WorkersPerBackend = 1
 	}
 	if c.PartitionsInFlight == 0 {
-		c.PartitionsInFlight = max(1, len(c.Backends))*c.WorkersPerBackend + 1
+		c.PartitionsInFlight = max(1, len(c.Backends))*c.WorkersPerBackend*max(1, c.Prover.CircuitsPerCall) + 1
 	}
 	if c.HostMemory == 0 {
 		c.HostMemory = pinning.SystemMemory() / 5 * 4

@@ -9,6 +9,7 @@ import (
 
 	"github.com/filgroth/filgroth/groth16"
 	"github.com/filgroth/filgroth/internal/sched"
+	"github.com/filgroth/filgroth/pinning"
 	"github.com/filgroth/filgroth/synth"
 )
 
@@ -43,6 +44,7 @@ type dispatcher struct {
 	queue    *sched.Queue[*task]
 	backends []*worker
 	batch    int
+	memory   int64 // host bytes that there are in all
 	wg       sync.WaitGroup
 	stop     context.CancelFunc
 	ctx      context.Context
@@ -65,7 +67,8 @@ type worker struct {
 
 func newDispatcher(cfg Config) (*dispatcher, error) {
 	ctx, stop := context.WithCancel(context.Background())
-	d := &dispatcher{queue: sched.NewQueue[*task](cfg.AgeingStep, nil), batch: max(1, cfg.Prover.CircuitsPerCall), ctx: ctx, stop: stop}
+	d := &dispatcher{queue: sched.NewQueue[*task](cfg.AgeingStep, nil), batch: max(1, cfg.Prover.CircuitsPerCall),
+		memory: cfg.HostMemory, ctx: ctx, stop: stop}
 	for _, b := range cfg.Backends {
 		d.backends = append(d.backends, &worker{name: b.Name, backend: b.Backend, config: cfg.Prover})
 	}
@@ -161,7 +164,7 @@ func (w *worker) count(n int, worked time.Duration) {
 func (d *dispatcher) run(w *worker, tasks []*task) {
 	ctx, cancel := anyAlive(tasks)
 	defer cancel()
-	results := prove(ctx, w, tasks)
+	results := d.prove(ctx, w, tasks)
 	for i, t := range tasks {
 		r := results[i]
 		switch {
@@ -170,9 +173,6 @@ func (d *dispatcher) run(w *worker, tasks []*task) {
 			t.done <- taskResult{proof: r.Proof, backend: w.name, prover: r.Report, attempts: t.attempts}
 		case t.ctx.Err() != nil:
 			t.done <- taskResult{err: t.ctx.Err()}
-		case errors.Is(r.Err, context.Canceled) && d.ctx.Err() == nil && len(tasks) > 1:
-			// the batch was abandoned by its other members: run this one again
-			d.requeue(t)
 		default:
 			w.note(r.Err)
 			t.attempts = append(t.attempts, Attempt{w.name, r.Err})
@@ -215,7 +215,7 @@ func (w *worker) note(err error) {
 }
 
 // prove calls the backend's prover for the tasks' key; a panic in it is an error of its tasks.
-func prove(ctx context.Context, w *worker, tasks []*task) (res []groth16.Result) {
+func (d *dispatcher) prove(ctx context.Context, w *worker, tasks []*task) (res []groth16.Result) {
 	all := func(err error) []groth16.Result {
 		r := make([]groth16.Result, len(tasks))
 		for i := range r {
@@ -231,6 +231,9 @@ func prove(ctx context.Context, w *worker, tasks []*task) (res []groth16.Result)
 	prover, err := tasks[0].key.prover(ctx, w)
 	if err != nil {
 		return all(err)
+	}
+	if need := tasks[0].key.witnessBytes() + footprint(prover, 1).Host; need > d.memory {
+		return all(&pinning.BudgetError{Purpose: "partition of " + tasks[0].key.spec.String() + " on " + w.name, Need: need, Have: d.memory})
 	}
 	asgs := make([]*synth.Assignment, len(tasks))
 	for i, t := range tasks {

@@ -2,12 +2,12 @@ package filgroth
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/filgroth/filgroth/groth16"
+	"github.com/filgroth/filgroth/groth16/aggregate"
 	"github.com/filgroth/filgroth/internal/sched"
 	"github.com/filgroth/filgroth/msm"
 	"github.com/filgroth/filgroth/ntt"
@@ -20,14 +20,18 @@ type Engine struct {
 	cfg      Config
 	dispatch *dispatcher
 	keys     *keyStore
-	vks      vkStore
-	srs      srsStore
+	vks      store[circuitSpec, *groth16.VerifyingKey]
+	srs      store[int, *aggregate.SRS] // being loaded, by number of proofs
+	longest  atomic.Pointer[aggregate.SRS]
 	host     *pinning.Budget
 	inFlight *sched.Sem // partitions between witness and proof
+	urgent   *sched.Sem // the same for PriorityHigh and above
 	witness  *sched.Sem // witnesses being made
 	jobs     jobs
-	running  sync.WaitGroup
+	running  sync.WaitGroup // calls and jobs; added to under jobs.mu while not closed
 	closed   atomic.Bool
+	life     context.Context // ends when the engine is closed
+	kill     context.CancelFunc
 }
 
 // New makes an engine. It loads nothing: keys come with the first proof that needs them (see Preflight).
@@ -40,12 +44,39 @@ func New(cfg Config) (*Engine, error) {
 		cfg:      cfg,
 		host:     pinning.NewBudget(cfg.HostMemory),
 		inFlight: sched.NewSem(cfg.PartitionsInFlight, cfg.AgeingStep, nil),
+		urgent:   sched.NewSem(cfg.PartitionsInFlight, cfg.AgeingStep, nil),
 		witness:  sched.NewSem(2, cfg.AgeingStep, nil),
 		jobs:     jobs{now: map[[32]byte]*job{}},
 	}
 	e.keys = &keyStore{load: e.loadKey, budget: cfg.KeyMemory, entries: map[circuitSpec]*keyEntry{}}
-	e.dispatch, err = newDispatcher(cfg)
-	return e, err
+	e.vks.m, e.srs.m = map[circuitSpec]*shared[*groth16.VerifyingKey]{}, map[int]*shared[*aggregate.SRS]{}
+	if e.dispatch, err = newDispatcher(cfg); err != nil {
+		return nil, err
+	}
+	e.life, e.kill = context.WithCancel(context.Background())
+	return e, nil
+}
+
+// places are those that partitions of a priority take while they are in flight. Urgent ones have their own: partitions of
+// others that have a witness and wait for a backend would keep them from theirs.
+func (e *Engine) places(p Priority) *sched.Sem {
+	if p >= PriorityHigh {
+		return e.urgent
+	}
+	return e.inFlight
+}
+
+// begin lets a call in that uses keys: Close waits for its end. The context that it gets ends with the engine too.
+func (e *Engine) begin(ctx context.Context) (context.Context, func(), error) {
+	e.jobs.mu.Lock()
+	defer e.jobs.mu.Unlock()
+	if e.closed.Load() {
+		return nil, nil, ErrClosed
+	}
+	e.running.Add(1)
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(e.life, cancel)
+	return ctx, func() { stop(); cancel(); e.running.Done() }, nil
 }
 
 // Close cancels what is running, waits for it, and gives all memory back. A second Close is ErrClosed.
@@ -59,9 +90,10 @@ func (e *Engine) Close() error {
 		j.cancel()
 	}
 	e.jobs.mu.Unlock()
+	e.kill()
 	e.running.Wait()
 	e.dispatch.close()
-	return errors.Join(e.keys.closeAll(), e.vks.close())
+	return e.keys.closeAll()
 }
 
 func (e *Engine) progress(p Progress) {
@@ -115,7 +147,7 @@ func (e *Engine) Status() Status {
 	e.jobs.mu.Lock()
 	n := len(e.jobs.now)
 	e.jobs.mu.Unlock()
-	s := Status{Jobs: n, Queued: e.dispatch.queue.Len(), Waiting: e.inFlight.Waiting(), Keys: e.keys.stats(),
+	s := Status{Jobs: n, Queued: e.dispatch.queue.Len(), Waiting: e.inFlight.Waiting() + e.urgent.Waiting(), Keys: e.keys.stats(),
 		Host: e.host.Stats(), Buffers: pinning.Live()}
 	for _, w := range e.dispatch.backends {
 		w.mu.Lock()
@@ -125,32 +157,6 @@ func (e *Engine) Status() Status {
 	return s
 }
 
-// vkStore keeps verifying keys, which are small, for the engine's life.
-type vkStore struct {
-	mu sync.Mutex
-	m  map[circuitSpec]*groth16.VerifyingKey
-}
-
-func (v *vkStore) close() error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.m = nil
-	return nil
-}
-
 func (e *Engine) verifyingKey(ctx context.Context, s circuitSpec) (*groth16.VerifyingKey, error) {
-	e.vks.mu.Lock()
-	defer e.vks.mu.Unlock()
-	if vk := e.vks.m[s]; vk != nil {
-		return vk, nil
-	}
-	vk, err := e.loadVerifyingKey(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	if e.vks.m == nil {
-		e.vks.m = map[circuitSpec]*groth16.VerifyingKey{}
-	}
-	e.vks.m[s] = vk
-	return vk, nil
+	return e.vks.get(ctx, s, func(ctx context.Context) (*groth16.VerifyingKey, error) { return e.loadVerifyingKey(ctx, s) })
 }

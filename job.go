@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,17 +19,10 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Priorities of the kinds: a WinningPoSt has seconds, a WindowPoSt half an hour, the rest time.
-const (
-	priorityNormal  sched.Priority = 0
-	priorityWindow  sched.Priority = 10
-	priorityWinning sched.Priority = 20
-)
-
 // request is a proof to be made: what the kinds' files turn their arguments into.
 type request struct {
 	spec     circuitSpec
-	priority sched.Priority
+	priority Priority
 	id       [32]byte // of everything that determines the proof
 	// partitions is the number of proofs; circuit gives the k-th with its values, public its expected public inputs.
 	partitions int
@@ -108,6 +102,9 @@ func (e *Engine) run(ctx context.Context, r *request) ([][]byte, *Report, error)
 		return nil, nil, ctx.Err()
 	}
 	if j.err != nil {
+		if e.closed.Load() && gaveUp(j.err) {
+			return nil, j.report, fmt.Errorf("%w: %w", ErrClosed, j.err)
+		}
 		return nil, j.report, j.err
 	}
 	rep := *j.report
@@ -205,7 +202,7 @@ type partition struct {
 
 func (p *partition) prove(ctx context.Context, witnessed func()) ([]byte, error) {
 	p.report.Index = p.k
-	release, err := p.e.inFlight.Acquire(ctx, p.r.priority)
+	release, err := p.e.places(p.r.priority).Acquire(ctx, sched.Priority(p.r.priority))
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +218,7 @@ func (p *partition) prove(ctx context.Context, witnessed func()) ([]byte, error)
 	}
 	defer asg.Close()
 	witnessed()
-	res := p.e.dispatch.submit(&task{ctx: ctx, key: p.key, asg: asg, priority: p.r.priority})
+	res := p.e.dispatch.submit(&task{ctx: ctx, key: p.key, asg: asg, priority: sched.Priority(p.r.priority)})
 	p.report.Attempts = res.attempts
 	if res.err != nil {
 		return nil, res.err
@@ -235,7 +232,7 @@ func (p *partition) prove(ctx context.Context, witnessed func()) ([]byte, error)
 // witness assigns the circuit and compares its public inputs with those that the verifier will use: a vanilla proof of
 // something else is found before the expensive part.
 func (p *partition) witness(ctx context.Context) (*synth.Assignment, error) {
-	release, err := p.e.witness.Acquire(ctx, p.r.priority)
+	release, err := p.e.witness.Acquire(ctx, sched.Priority(p.r.priority))
 	if err != nil {
 		return nil, err
 	}
@@ -293,12 +290,19 @@ func concat(proofs [][]byte) []byte {
 
 // partitionBytes is what one partition needs of host memory while it is in flight.
 func (k *keyEntry) partitionBytes() int64 {
-	witness := int64(k.system.Aux()/8 + k.system.Fields()*32)
-	return witness + k.footprint().Host
-}
-
-func (k *keyEntry) footprint() pinning.Footprint {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.worst
+	return k.witnessBytes() + k.worst.Host
+}
+
+func (k *keyEntry) witnessBytes() int64 { return int64(k.system.Aux()/8 + k.system.Fields()*32) }
+
+// footprint is what a call of the prover takes, where it knows.
+func footprint(p groth16.Prover, circuits int) pinning.Footprint {
+	if f, ok := p.(interface {
+		Footprint(circuits int) pinning.Footprint
+	}); ok {
+		return f.Footprint(circuits)
+	}
+	return pinning.Footprint{}
 }

@@ -30,10 +30,21 @@ type keyEntry struct {
 	worst   pinning.Footprint // of one partition, over the bound provers
 }
 
+// boundProver is a backend's prover for an entry; prover and err are set once ready is closed.
 type boundProver struct {
 	ready  chan struct{}
 	prover groth16.Prover
 	err    error
+}
+
+// bound says whether the prover is there, without waiting for it.
+func (b *boundProver) bound() bool {
+	select {
+	case <-b.ready:
+		return b.err == nil
+	default:
+		return false
+	}
 }
 
 // keyStore loads keys and systems on demand and keeps them while they fit its budget: the least recently used idle entry
@@ -67,17 +78,15 @@ func (k *keyStore) acquire(ctx context.Context, s circuitSpec) (*keyEntry, func(
 			select {
 			case <-e.ready:
 			case <-ctx.Done():
-				k.release(e)
+				k.releaser(e)()
 				return nil, nil, ctx.Err()
 			}
 			if e.err == nil {
 				return e, k.releaser(e), nil
 			}
 			k.release(e)
-			if errors.Is(e.err, context.Canceled) || errors.Is(e.err, context.DeadlineExceeded) {
-				if ctx.Err() == nil {
-					continue // the one who loaded gave up; we did not
-				}
+			if gaveUp(e.err) && ctx.Err() == nil {
+				continue // the one who loaded gave up; we did not
 			}
 			return nil, nil, e.err
 		}
@@ -93,6 +102,11 @@ func (k *keyStore) acquire(ctx context.Context, s circuitSpec) (*keyEntry, func(
 		k.evict()
 		return e, k.releaser(e), nil
 	}
+}
+
+// gaveUp says that work ended with the context of the caller who did it, so that another caller may do it again.
+func gaveUp(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 func (k *keyStore) fill(ctx context.Context, e *keyEntry) {
@@ -164,6 +178,9 @@ func (e *keyEntry) size() int64 {
 	defer e.mu.Unlock()
 	n := e.bytes
 	for _, b := range e.provers {
+		if !b.bound() {
+			continue
+		}
 		if h, ok := b.prover.(interface{ Held() pinning.Footprint }); ok {
 			n += h.Held().Host
 		}
@@ -211,7 +228,7 @@ func (e *keyEntry) prover(ctx context.Context, w *worker) (groth16.Prover, error
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		if b.err == nil || ctx.Err() != nil || !errors.Is(b.err, context.Canceled) {
+		if b.err == nil || ctx.Err() != nil || !gaveUp(b.err) {
 			return b.prover, b.err
 		}
 	}
@@ -227,10 +244,8 @@ func (e *keyEntry) bind(ctx context.Context, w *worker, b *boundProver) {
 		defer e.mu.Unlock()
 		if b.err != nil {
 			delete(e.provers, w.name) // the next call tries again
-		} else if f, ok := b.prover.(interface {
-			Footprint(circuits int) pinning.Footprint
-		}); ok {
-			fp := f.Footprint(1)
+		} else if !w.fallback { // what it stands in for may need far less, and runs far more often
+			fp := footprint(b.prover, 1)
 			e.worst.Host, e.worst.Pinned, e.worst.Device = max(e.worst.Host, fp.Host), max(e.worst.Pinned, fp.Pinned), max(e.worst.Device, fp.Device)
 		}
 	}()

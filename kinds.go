@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/filgroth/filgroth/groth16/params"
-	"github.com/filgroth/filgroth/internal/sched"
 	"github.com/filgroth/filgroth/synth"
 	"github.com/filgroth/filgroth/synth/porep"
 	"github.com/filgroth/filgroth/synth/post"
@@ -73,14 +72,15 @@ func (s circuitSpec) blank() (synth.Circuit, error) {
 	return nil, fmt.Errorf("%w: %v", ErrUnsupported, s.Kind)
 }
 
-func (k Kind) priority() sched.Priority {
+// priority of proofs of the kind: a WinningPoSt has seconds, a WindowPoSt half an hour, the rest time.
+func (k Kind) priority() Priority {
 	switch k {
 	case WinningPoSt:
-		return priorityWinning
+		return PriorityCritical
 	case WindowPoSt:
-		return priorityWindow
+		return PriorityHigh
 	}
-	return priorityNormal
+	return PriorityNormal
 }
 
 // params names the circuit's parameter files.

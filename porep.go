@@ -164,6 +164,11 @@ func (e *Engine) verify(ctx context.Context, s circuitSpec, public [][]fr.Elemen
 	if want := len(public) * groth16.ProofSize; len(proofs) != want {
 		return false, &InputError{"proof", fmt.Errorf("%d bytes, expected %d for %d partitions", len(proofs), want, len(public))}
 	}
+	ctx, end, err := e.begin(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer end()
 	vk, err := e.verifyingKey(ctx, s)
 	if err != nil {
 		return false, err

@@ -179,13 +179,15 @@ func (s *composedSession) Held() pinning.Footprint {
 	return pinning.Footprint{Host: s.native.host}
 }
 
-// CircuitsPerCall is what this session would like to be given at once: where the key is streamed, ten circuits share a
-// pass; where it is resident nothing is gained.
+// CircuitsPerCall is what this session would like to be given at once: where the key is streamed, up to ten circuits
+// share a pass, as many as half of the memory at hand has room for; where it is resident nothing is gained.
 func (s *composedSession) CircuitsPerCall() int {
-	if s.native != nil {
-		return 1
+	n := 1
+	if s.native == nil {
+		for room := availableMemory() / 2; n < 10 && (room == 0 || s.Footprint(n+1).Host <= room); n++ {
+		}
 	}
-	return 10
+	return n
 }
 
 // Sums implements Session.
