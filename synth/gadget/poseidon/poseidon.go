@@ -2,8 +2,7 @@
 // of the "neptune" library, which allocates the input of every S-box. Its variables, rows and their order are fixed by the
 // ceremony's keys.
 //
-// Who only needs the value of a hash should not use it: that is internal/poseidon for this module, any Poseidon library with
-// the same constants for others.
+// Who only needs the value of a hash wants Value.
 //
 // Source: https://eprint.iacr.org/2019/458 (permutation, sparse matrices of appendix B).
 package poseidon
