@@ -38,11 +38,16 @@ func newGather(sys *synth.System, inputs []uint32, density []uint64) (*gather, e
 		d := g.word(w, sys.Aux())
 		tails += bits.OnesCount64(d &^ isBit[w])
 	}
+	g.asIs = len(inputs) == 0 && tails == sys.Fields()
+	index := len(inputs) + tails
+	if !g.asIs {
+		index += tails
+	}
 	var err error
-	if g.buf, err = pinning.Alloc(4*(2*tails+len(inputs)), "witness index"); err != nil {
+	if g.buf, err = pinning.Alloc(4*index, "witness index"); err != nil {
 		return nil, err
 	}
-	all := pinning.Slice[uint32](g.buf, 2*tails+len(inputs))
+	all := pinning.Slice[uint32](g.buf, index)
 	g.at, g.field = all[:0:len(inputs)+tails], all[len(inputs)+tails:][:0]
 	for i := range inputs {
 		g.at = append(g.at, uint32(i))
@@ -57,13 +62,14 @@ func newGather(sys *synth.System, inputs []uint32, density []uint64) (*gather, e
 			low := nb & -nb
 			if d&low != 0 {
 				g.at = append(g.at, uint32(g.n+bits.OnesCount64(d&(low-1))))
-				g.field = append(g.field, fields)
+				if !g.asIs {
+					g.field = append(g.field, fields)
+				}
 			}
 			fields++
 		}
 		g.n += bits.OnesCount64(d)
 	}
-	g.asIs = len(inputs) == 0 && len(g.field) == sys.Fields()
 	return g, nil
 }
 
