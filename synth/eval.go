@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
+	"github.com/filgroth/filgroth/internal/poseidon"
 	"github.com/filgroth/filgroth/pinning"
 	"github.com/filgroth/filgroth/span"
 	"golang.org/x/sync/errgroup"
@@ -27,6 +28,10 @@ type progMatrix struct {
 	term []smallTerm
 	optr []uint32 // row -> first other term; nil if there are none
 	oth  []otherTerm
+	// products: a field column times a coefficient that is neither 1 nor -1, the coefficients side by side
+	mptr   []uint32 // row -> first product; nil if there are none
+	mfield []int32
+	mcoef  []fr.Element
 }
 
 type smallTerm struct {
@@ -34,7 +39,7 @@ type smallTerm struct {
 	k   int32
 }
 
-// otherTerm is coefficient coef times a field column (field >= 0) or a bit column with a large coefficient.
+// otherTerm is plus (coef 0) or minus (coef 1) a field column, or coefficient coef times a bit column (field < 0).
 type otherTerm struct {
 	col   uint32
 	coef  uint32
@@ -89,17 +94,24 @@ func (s *System) compileProgram(t *Template) program {
 	for k := range t.M {
 		m, q := &t.M[k], &p.m[k]
 		q.ptr = make([]uint32, t.Rows+1)
-		optr := make([]uint32, t.Rows+1)
+		optr, mptr := make([]uint32, t.Rows+1), make([]uint32, t.Rows+1)
 		for r := 0; r < t.Rows; r++ {
 			for j := m.Ptr[r]; j < m.Ptr[r+1]; j++ {
 				c, coef := m.Col[j], m.Coef[j]
-				if f := p.fieldOf[c]; f >= 0 || s.small[coef] == 0 {
+				switch f := p.fieldOf[c]; {
+				case f >= 0 && coef > 1:
+					q.mfield = append(q.mfield, f)
+					q.mcoef = append(q.mcoef, s.coeffs[coef])
+				case f >= 0 || s.small[coef] == 0:
 					q.oth = append(q.oth, otherTerm{c, coef, f})
-				} else {
+				default:
 					q.term = append(q.term, smallTerm{c, s.small[coef]})
 				}
 			}
-			q.ptr[r+1], optr[r+1] = uint32(len(q.term)), uint32(len(q.oth))
+			q.ptr[r+1], optr[r+1], mptr[r+1] = uint32(len(q.term)), uint32(len(q.oth)), uint32(len(q.mfield))
+		}
+		if len(q.mfield) > 0 {
+			q.mptr = mptr
 		}
 		if len(q.oth) > 0 {
 			q.optr = optr
@@ -112,6 +124,7 @@ func (s *System) compileProgram(t *Template) program {
 type scratch struct {
 	bit   []byte
 	field []fr.Element
+	row   [poseidon.MaxDot]fr.Element // the field columns of a row's products
 }
 
 var scratchPool = sync.Pool{New: func() any { return new(scratch) }}
@@ -176,6 +189,9 @@ func (x *scratch) rows(s *System, q *progMatrix, r0, r1 int, dst []fr.Element) {
 		} else {
 			d.SetInt64(acc)
 		}
+		if q.mptr != nil && q.mptr[r] < q.mptr[r+1] {
+			x.products(q, int(q.mptr[r]), int(q.mptr[r+1]), d)
+		}
 		if q.optr == nil {
 			continue
 		}
@@ -187,14 +203,23 @@ func (x *scratch) rows(s *System, q *progMatrix, r0, r1 int, dst []fr.Element) {
 				}
 			case o.coef == 0:
 				d.Add(d, &x.field[o.field])
-			case o.coef == 1:
-				d.Sub(d, &x.field[o.field])
 			default:
-				var m fr.Element
-				m.Mul(&s.coeffs[o.coef], &x.field[o.field])
-				d.Add(d, &m)
+				d.Sub(d, &x.field[o.field])
 			}
 		}
+	}
+}
+
+// products adds the products [lo, hi) to d, with one reduction for as many as possible.
+func (x *scratch) products(q *progMatrix, lo, hi int, d *fr.Element) {
+	for lo < hi {
+		n := min(hi-lo, poseidon.MaxDot)
+		for j, f := range q.mfield[lo : lo+n] {
+			x.row[j] = x.field[f]
+		}
+		v := poseidon.Dot(x.row[:n], q.mcoef[lo:lo+n])
+		d.Add(d, &v)
+		lo += n
 	}
 }
 
