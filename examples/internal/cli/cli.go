@@ -50,6 +50,7 @@ func (f *Flags) Register(fs *flag.FlagSet) {
 func Main(f func(ctx context.Context) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := f(ctx)
+	closeDevices()
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
