@@ -20,6 +20,8 @@ import (
 var (
 	// ErrInUse: another process has the journal open.
 	ErrInUse = errors.New("journal: in use by another process")
+	// ErrForeign: the journal's proofs are under other keys.
+	ErrForeign = errors.New("journal: made under other keys")
 	// ErrDamaged: the database is not readable, or of another version.
 	ErrDamaged = errors.New("journal: damaged")
 )
@@ -80,6 +82,7 @@ var (
 	bucketMeta = []byte("meta")
 	bucketJobs = []byte("jobs")
 	keyVersion = []byte("version")
+	keyKeys    = []byte("keys")
 )
 
 const version = "1"
@@ -155,6 +158,22 @@ func (j *Journal) read() (recs []Record, err error) {
 		})
 	})
 	return recs, err
+}
+
+// Belongs binds a journal to a set of keys: the first name given is kept, another one is ErrForeign later. A proof under
+// development keys must not be the answer to a request of a real node.
+func (j *Journal) Belongs(keys string) error {
+	return j.db.Update(func(tx *bolt.Tx) error {
+		meta := tx.Bucket(bucketMeta)
+		old := meta.Get(keyKeys)
+		if old == nil {
+			return meta.Put(keyKeys, []byte(keys))
+		}
+		if string(old) != keys {
+			return fmt.Errorf("%w: %s are for %s, not for %s", ErrForeign, j.db.Path(), old, keys)
+		}
+		return nil
+	})
 }
 
 // Check reads the whole database and reports what is inconsistent in it.

@@ -35,6 +35,7 @@ func TestRecordsSurvive(t *testing.T) {
 	want = append(want[:3], want[4])
 	_, _, err = Open(dir)
 	require.ErrorIs(t, err, ErrInUse)
+	require.NoError(t, j.Belongs("these"))
 	require.NoError(t, j.Check())
 	require.Positive(t, j.Bytes())
 	require.NoError(t, j.Close())
@@ -42,6 +43,8 @@ func TestRecordsSurvive(t *testing.T) {
 
 	j, recs, err = Open(dir)
 	require.NoError(t, err)
+	require.NoError(t, j.Belongs("these"))
+	require.ErrorIs(t, j.Belongs("those"), ErrForeign)
 	require.Equal(t, want, recs)
 	files, err := os.ReadDir(filepath.Join(dir, "spool"))
 	require.NoError(t, err)

@@ -110,7 +110,7 @@ func (s *Server) status(w http.ResponseWriter, _ *http.Request) {
 		p.Keys = append(p.Keys, keyRow{CircuitID(k.Kind, k.Size), k})
 	}
 	for _, r := range q.Running {
-		p.Running = append(p.Running, draw(r.Record, r.Spans, r.For))
+		p.Running = append(p.Running, draw(r.Record, untilNow(r), r.For))
 	}
 	for _, f := range s.queue.last() {
 		p.Recent = append(p.Recent, draw(f.rec, f.spans, f.rec.Finished.Sub(f.rec.Started)))
@@ -123,6 +123,17 @@ func (s *Server) status(w http.ResponseWriter, _ *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = w.Write(b.Bytes())
+}
+
+// untilNow lets open spans end now, so that they are drawn.
+func untilNow(r Running) []span.Record {
+	out := append([]span.Record(nil), r.Spans...)
+	for i := range out {
+		if out[i].Open {
+			out[i].Open, out[i].End = false, max(r.Now, out[i].Start)
+		}
+	}
+	return out
 }
 
 func draw(r journal.Record, spans []span.Record, d time.Duration) drawing {

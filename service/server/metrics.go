@@ -145,6 +145,7 @@ type Running struct {
 	Record journal.Record
 	Spans  []span.Record
 	For    time.Duration
+	Now    time.Duration // on the time line of Spans
 }
 
 // Snapshot is a queue at one moment.
@@ -189,7 +190,7 @@ func (q *Queue) Snapshot() *Snapshot {
 		s.Kinds[at[j.kind()]].Running++
 		r := Running{Record: j.rec, For: now.Sub(j.rec.Started)}
 		if j.spans != nil {
-			r.Spans = j.spans.Records()
+			r.Spans, r.Now = j.spans.Records(), time.Since(j.spans.Epoch())
 		}
 		s.Running = append(s.Running, r)
 	}

@@ -62,6 +62,7 @@ func TestStatusPage(t *testing.T) {
 		"&lt;b&gt;does not&lt;/b&gt;", "&lt;script&gt;alert(1)&lt;/script&gt;", "<svg", "synth.witness", "an old &lt;failure&gt;", "1 proofs, 1 failed"} {
 		require.Contains(t, text, want)
 	}
+	require.Equal(t, 3, strings.Count(text, "<svg"), "two that ended, and what the third is at")
 	require.NotContains(t, text, "<script")
 	require.Empty(t, regexp.MustCompile(`(?i)(src|href)\s*=`).FindString(text), "the page needs nothing from outside")
 	code, _, _ = fetchPage(t, d, "/other")
