@@ -136,6 +136,9 @@ type bound struct {
 // bind prepares an arm. A value that this machine or backend cannot run is groth16.ErrUnavailable or msm.ErrUnavailable.
 func (w *workload) bind(ctx context.Context, s Settings) (*bound, error) {
 	b := &bound{w: w, s: s}
+	if need, have := w.synthBytes(s), pinning.SystemMemory(); have > 0 && need > have/20*19 {
+		return nil, fmt.Errorf("%w: synthesis takes some %s here, the machine has %s", groth16.ErrUnavailable, bytesString(need), bytesString(have))
+	}
 	if !w.prove {
 		return b, nil
 	}
@@ -146,6 +149,22 @@ func (w *workload) bind(ctx context.Context, s Settings) (*bound, error) {
 	b.seen = &sumsSeen{Backend: backend}
 	b.prover, err = groth16.NewProver(ctx, b.seen, w.sys, w.key, s.Prove)
 	return b, err
+}
+
+// synthBytes estimates the memory of a run's synthesis. Vectors that grow by appending hold their last copy, the one before it, and
+// what the collector has not taken back yet.
+func (w *workload) synthBytes(s Settings) int64 {
+	rows, aux := int64(w.sys.Constraints()), int64(w.sys.Aux())
+	n := aux/8 + int64(w.sys.Fields())*32
+	switch {
+	case s.Synthesis == "direct" && s.Direct.Presize == synth.PresizeNone:
+		n += (3*rows + aux) * 32 * 5 / 2
+	case s.Synthesis == "direct":
+		n += (3*rows + aux) * 32
+	case !w.prove:
+		n += 3 * rows * 32
+	}
+	return n * int64(s.Circuits)
 }
 
 func (b *bound) close() error {

@@ -17,7 +17,7 @@ func TestNames(t *testing.T) {
 		_, ok := s.Golden()
 		require.Equal(t, s.Size != 64<<30, ok, "%v", s)
 	}
-	for _, bad := range []string{"", "porep", "porep-1k", "PoRep-2k", "porep-2k "} {
+	for _, bad := range []string{"", "porep", "porep-1k", "PoRep-2k", "porep-2k ", "porep-2k:", "porep-2k:0", "porep-2k:x", "winning-2k:3", "window-2k:5000"} {
 		_, err := Parse(bad)
 		require.ErrorIs(t, err, ErrShape)
 	}
@@ -42,9 +42,10 @@ func TestGolden(t *testing.T) {
 
 func TestSyntheticSatisfies(t *testing.T) {
 	ctx := context.Background()
-	for _, name := range []string{"winning-2k", "window-2k", "update-2k", "porep-2k"} {
+	for _, name := range []string{"winning-2k", "window-2k", "update-2k", "porep-2k", "porep-2k:1", "window-2k:3", "update-2k:4"} {
 		s, err := Parse(name)
 		require.NoError(t, err)
+		require.Equal(t, name, s.String())
 		c, err := s.Blank()
 		require.NoError(t, err)
 		sys, err := synth.Compile(ctx, c)

@@ -54,6 +54,7 @@ func (s Shape) porep(ctx context.Context, o vanillasim.Options, partitions int) 
 	if err != nil {
 		return nil, err
 	}
+	cfg.Challenges = s.length(cfg.Challenges)
 	cfg.Partitions = partitions // as many as wanted: the circuit does not know how many there are
 	c1, err := vanillasim.PoRep(ctx, cfg, o)
 	if err != nil {
@@ -78,6 +79,7 @@ func (s Shape) post(ctx context.Context, o vanillasim.Options, partitions int) (
 	}
 	sectors := 1
 	if s.Kind == Window {
+		cfg.Shape.Sectors = s.length(cfg.Shape.Sectors)
 		sectors = partitions * cfg.Shape.Sectors
 	}
 	public, proofs, err := vanillasim.PoSt(ctx, cfg, sectors, o)
@@ -105,6 +107,7 @@ func (s Shape) update(ctx context.Context, o vanillasim.Options, partitions int)
 	if err != nil {
 		return nil, err
 	}
+	shape.Challenges = s.length(shape.Challenges)
 	var out []Case
 	for n := uint64(0); len(out) < partitions; n++ {
 		o := o
