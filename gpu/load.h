@@ -12,7 +12,11 @@
 #define FG_FUNCTIONS(X)                                                                                     \
   X(fg_source_digest) X(fg_architectures) X(fg_versions) X(fg_device_query) X(fg_bytes_held)                \
   X(fg_bytes_reset_peak) X(fg_fault_set) X(fg_fault_left) X(fg_host_register) X(fg_host_unregister)         \
-  X(fg_device_open) X(fg_device_close) X(fg_device_trim) X(fg_ntt) X(fg_quotient) X(fg_msm)
+  X(fg_device_open) X(fg_device_close) X(fg_device_trim) X(fg_ntt) X(fg_quotient) X(fg_msm)                 \
+  X(fg_session_plan) X(fg_session_open) X(fg_session_close) X(fg_session_system) X(fg_session_template)     \
+  X(fg_session_system_done) X(fg_session_section) X(fg_session_load) X(fg_session_begin)                    \
+  X(fg_session_witness) X(fg_session_evaluate) X(fg_session_evaluations) X(fg_session_rows)                 \
+  X(fg_session_quotient) X(fg_session_coefficients) X(fg_session_sum) X(fg_session_take)
 
 typedef struct {
   uint32_t abi;
@@ -94,6 +98,61 @@ static fg_result call_msm(fg_table* t, fg_device* d, int32_t group, uint64_t n, 
                           const uint64_t* bits, uint64_t tails, const uint32_t* tail_at, int32_t window, void* out,
                           const int32_t* cancel) {
   return t->fg_msm(d, group, n, points, scalars, bits, tails, tail_at, window, out, cancel);
+}
+static fg_result call_session_plan(fg_table* t, fg_device* d, const fg_session_config* c, fg_session_bytes* out) {
+  return t->fg_session_plan(d, c, out);
+}
+static fg_result call_session_open(fg_table* t, fg_device* d, const fg_session_config* c, fg_session** out) {
+  return t->fg_session_open(d, c, out);
+}
+static void call_session_close(fg_table* t, fg_session* s) { t->fg_session_close(s); }
+static fg_result call_session_system(fg_table* t, fg_session* s, const void* coeffs, const uint64_t* bools,
+                                     const uint32_t* wires, const void* instances) {
+  return t->fg_session_system(s, coeffs, bools, wires, instances);
+}
+static fg_result call_session_template(fg_table* t, fg_session* s, uint32_t wires, uint32_t locals, uint32_t rows,
+                                       const uint64_t* bits, const uint32_t* pa, const uint32_t* ca, const uint32_t* fa,
+                                       const uint32_t* pb, const uint32_t* cb, const uint32_t* fb, const uint32_t* pc,
+                                       const uint32_t* cc, const uint32_t* fc) {
+  return t->fg_session_template(s, wires, locals, rows, bits, pa, ca, fa, pb, cb, fb, pc, cc, fc);
+}
+static fg_result call_session_system_done(fg_table* t, fg_session* s) { return t->fg_session_system_done(s); }
+static fg_result call_session_section(fg_table* t, fg_session* s, int32_t section, const uint64_t* mask,
+                                      const uint32_t* bit_at, const uint32_t* value_at) {
+  return t->fg_session_section(s, section, mask, bit_at, value_at);
+}
+static fg_result call_session_load(fg_table* t, fg_session* s, int32_t section, uint64_t first, uint64_t n,
+                                   const void* raw, int32_t check, const int32_t* cancel) {
+  return t->fg_session_load(s, section, first, n, raw, check, cancel);
+}
+static fg_result call_session_begin(fg_table* t, fg_session* s, uint64_t circuits) {
+  return t->fg_session_begin(s, circuits);
+}
+static fg_result call_session_witness(fg_table* t, fg_session* s, uint64_t slot, const uint64_t* bits,
+                                      const void* inputs, const void* fields) {
+  return t->fg_session_witness(s, slot, bits, inputs, fields);
+}
+static fg_result call_session_evaluate(fg_table* t, fg_session* s, uint64_t slot) {
+  return t->fg_session_evaluate(s, slot);
+}
+static fg_result call_session_evaluations(fg_table* t, fg_session* s, const void* a, const void* b, const void* c,
+                                          uint64_t rows) {
+  return t->fg_session_evaluations(s, a, b, c, rows);
+}
+static fg_result call_session_rows(fg_table* t, fg_session* s, void* a, void* b, void* c, uint64_t rows) {
+  return t->fg_session_rows(s, a, b, c, rows);
+}
+static fg_result call_session_quotient(fg_table* t, fg_session* s, const int32_t* cancel) {
+  return t->fg_session_quotient(s, cancel);
+}
+static fg_result call_session_coefficients(fg_table* t, fg_session* s, void* h, uint64_t n) {
+  return t->fg_session_coefficients(s, h, n);
+}
+static fg_result call_session_sum(fg_table* t, fg_session* s, int32_t section, uint64_t slot, const int32_t* cancel) {
+  return t->fg_session_sum(s, section, slot, cancel);
+}
+static fg_result call_session_take(fg_table* t, fg_session* s, uint64_t slot, void* g1, void* g2) {
+  return t->fg_session_take(s, slot, g1, g2);
 }
 
 #endif

@@ -228,6 +228,7 @@ public:
   }
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
+  Event(Event&& o) noexcept : e_(std::exchange(o.e_, nullptr)) {}
   ~Event() {
     if (e_) cudaEventDestroy(e_);
   }

@@ -84,6 +84,56 @@ FG_API fg_result fg_msm(fg_device* d, int32_t group, uint64_t n, const void* poi
                         const uint64_t* bits, uint64_t tails, const uint32_t* tail_at, int32_t window, void* out,
                          const int32_t* cancel);
 
+// A session: one constraint system and one key on a device. See session.cuh for the order of the calls. Sections are
+// 0 h, 1 l, 2 a, 3 b_g1, 4 b_g2; their points are split in those multiplied by bits and the tail.
+typedef struct fg_session fg_session;
+typedef struct {
+  uint32_t inputs, aux, rows, coeffs, templates, instances, wires, reserved;
+  uint64_t pointers, terms;  // of all templates and matrices; pointers are rows + 1 each
+  uint64_t fields;           // aux variables that are not bits
+  uint64_t counts[5], tails[5];
+  int32_t windows[5];        // bits, 0 = choose
+  int32_t log_m;             // domain of 2^log_m
+  int32_t resident;          // all points stay on the device; else they are staged by chunk
+  int32_t has_system;        // a, b, c are evaluated on the device
+  uint64_t chunk;            // most points staged at a time
+  uint64_t circuits;         // most circuits of a call
+} fg_session_config;
+typedef struct {
+  uint64_t held;                // system, points, index lists
+  uint64_t circuit;             // each circuit of a call
+  uint64_t arena, least_arena;  // scratch memory, wanted and needed; all work on the device shares it
+  uint64_t available;           // on the device, scratch memory counted as free
+} fg_session_bytes;
+FG_API fg_result fg_session_plan(fg_device* d, const fg_session_config* c, fg_session_bytes* out);
+FG_API fg_result fg_session_open(fg_device* d, const fg_session_config* c, fg_session** out);
+FG_API void fg_session_close(fg_session* s);
+// The system, if the session has one: tables first, then each template in order, then system_done.
+FG_API fg_result fg_session_system(fg_session* s, const void* coeffs, const uint64_t* bools, const uint32_t* wires,
+                                   const void* instances);
+FG_API fg_result fg_session_template(fg_session* s, uint32_t wires, uint32_t locals, uint32_t rows, const uint64_t* bits,
+                                     const uint32_t* ptr_a, const uint32_t* col_a, const uint32_t* coef_a,
+                                     const uint32_t* ptr_b, const uint32_t* col_b, const uint32_t* coef_b,
+                                     const uint32_t* ptr_c, const uint32_t* col_c, const uint32_t* coef_c);
+FG_API fg_result fg_session_system_done(fg_session* s);
+// A section but h: which of its points are tail, and the variables of both kinds (not for b_g2, which has those of b_g1):
+// aux variables for bits, positions among inputs and then fields for the tail.
+FG_API fg_result fg_session_section(fg_session* s, int32_t section, const uint64_t* tail_mask, const uint32_t* bit_at,
+                                    const uint32_t* value_at);
+// Points in file encoding; check is 0 encoding only, 1 on the curve, 2 in the subgroup too.
+FG_API fg_result fg_session_load(fg_session* s, int32_t section, uint64_t first, uint64_t n, const void* raw, int32_t check,
+                                 const int32_t* cancel);
+FG_API fg_result fg_session_begin(fg_session* s, uint64_t circuits);
+FG_API fg_result fg_session_witness(fg_session* s, uint64_t slot, const uint64_t* bits, const void* inputs, const void* fields);
+FG_API fg_result fg_session_evaluate(fg_session* s, uint64_t slot);
+FG_API fg_result fg_session_evaluations(fg_session* s, const void* a, const void* b, const void* c, uint64_t rows);
+FG_API fg_result fg_session_rows(fg_session* s, void* a, void* b, void* c, uint64_t rows);
+FG_API fg_result fg_session_quotient(fg_session* s, const int32_t* cancel);
+FG_API fg_result fg_session_coefficients(fg_session* s, void* h, uint64_t n);
+FG_API fg_result fg_session_sum(fg_session* s, int32_t section, uint64_t slot, const int32_t* cancel);
+// The sums h, l, a, b1 as Jacobian points of 144 bytes, b2 of 288.
+FG_API fg_result fg_session_take(fg_session* s, uint64_t slot, void* g1, void* g2);
+
 #ifdef __cplusplus
 }
 #endif

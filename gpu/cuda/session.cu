@@ -1,0 +1,303 @@
+#include "session.cuh"
+
+#include <algorithm>
+#include <cstring>
+
+#include "workspace.cuh"
+
+namespace fg {
+
+namespace {
+
+constexpr size_t STAGE_BYTES = 16 << 20;
+constexpr int STAGE_CHUNKS = 4, STAGE_THREADS = 8;
+
+// Bit i of the output is the witness bit at[i]; a thread makes a word.
+__global__ void gather_bits(uint32_t* out, const uint32_t* bits, const uint32_t* at, size_t n) {
+  const size_t w = size_t(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (w * 32 >= (n + 63) / 64 * 64) return;
+  uint32_t r = 0;
+  for (int i = 0; i < 32; i++) {
+    const size_t k = w * 32 + i;
+    if (k >= n) break;
+    const uint32_t v = at[k];
+    r |= ((bits[v >> 5] >> (v & 31)) & 1) << i;
+  }
+  out[w] = r;
+}
+
+__global__ void gather_values(Fr* out, const Fr* values, const uint32_t* at, size_t n) {
+  const size_t i = size_t(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = values[at[i]];
+}
+
+// Arena of a sum over variables.
+struct SumArrays {
+  uint32_t* bits;
+  Fr* scalars;
+  size_t fixed;
+  SumArrays(void* base, size_t bit_count, size_t tail_count) {
+    Carver c(base);
+    bits = c.take<uint32_t>((bit_count + 63) / 64 * 2);
+    scalars = c.take<Fr>(tail_count);
+    fixed = c.bytes();
+  }
+};
+
+template <class F>
+uint64_t variables_arena(size_t bit_count, size_t tail_count, int window, uint64_t budget) {
+  const size_t fixed = SumArrays(nullptr, bit_count, tail_count).fixed;
+  MsmConfig cfg;
+  cfg.window = window;
+  cfg.budget = budget;
+  uint64_t work = 0;
+  if (bit_count) work = bitsum_plan<F>(bit_count, budget).bytes;
+  if (tail_count) work = std::max<uint64_t>(work, msm_plan<F>(tail_count, cfg).bytes);
+  return fixed + work;
+}
+
+}  // namespace
+
+SessionBytes Session::bytes(const SessionConfig& c, uint64_t available) {
+  SessionBytes b;
+  const uint64_t m = uint64_t(1) << c.log_m;
+  if (c.has_system) b.held += DeviceSystem::bytes_for(c.shape);
+  for (int s = 0; s < SECTIONS; s++) {
+    const uint64_t point = s == SECTION_B2 ? 192 : 96;
+    b.held += point * (c.resident ? c.counts[s] : std::min(c.counts[s], c.chunk));
+    if (s != SECTION_H) b.held += c.counts[s] / 4 + 64;                   // mask and ranks
+    if (s != SECTION_H && s != SECTION_B2) b.held += c.counts[s] * 4 + 64;  // index lists
+  }
+  b.held += STAGE_BYTES + (64 << 10);
+  b.circuit = (uint64_t(c.shape.aux) + 63) / 64 * 8 + 8 + 32 * (uint64_t(c.shape.inputs) + c.fields) + 512;
+  const uint64_t h = 32 * m, quotient = Quotient::workspace_bytes(c.log_m);
+  uint64_t want = quotient, least = quotient;
+  auto largest = [&](int s) { return c.resident ? c.counts[s] : std::min(c.counts[s], c.chunk); };
+  if (largest(SECTION_H)) {
+    MsmConfig cfg;
+    cfg.window = c.windows[SECTION_H];
+    want = std::max<uint64_t>(want, h + msm_plan<Fp>(largest(SECTION_H), cfg).bytes);
+  }
+  for (int s = SECTION_L; s < SECTIONS; s++) {
+    const uint64_t n = largest(s), tails = std::min(n, c.tails[s]), bits = std::min(n, c.counts[s] - c.tails[s]);
+    want = std::max(want, s == SECTION_B2 ? variables_arena<Fp2>(bits, tails, c.windows[s], 0)
+                                          : variables_arena<Fp>(bits, tails, c.windows[s], 0));
+    least = std::max(least, SumArrays(nullptr, bits, tails).fixed + (64 << 20));
+  }
+  b.least_arena = std::min(want, std::max(least, h + (64 << 20)));
+  b.arena = std::max(b.least_arena, std::min(want, available));
+  return b;
+}
+
+Session::Session(fg_device* d, const SessionConfig& cfg)
+    : d_(d), cfg_(cfg), m_(size_t(1) << cfg.log_m), staging_(STAGE_BYTES, STAGE_CHUNKS, STAGE_THREADS) {
+  if (cfg.log_m < 0 || cfg.log_m > NTT_MAX_LOG) FG_FAIL(E_ARGUMENT, "a domain of 2^%d points", cfg.log_m);
+  if (cfg.counts[SECTION_H] + 1 < m_) FG_FAIL(E_ARGUMENT, "section h has %llu points for a domain of %zu", (unsigned long long)cfg.counts[SECTION_H], m_);
+  for (int s = 0; s < SECTIONS; s++)
+    if (cfg.tails[s] > cfg.counts[s]) FG_FAIL(E_ARGUMENT, "section %d has more tail than points", s);
+  SessionBytes b = bytes(cfg, d->available());
+  const uint64_t fixed = b.held + b.circuit * cfg.circuits;
+  d->require(fixed + b.least_arena, "the session");
+  b = bytes(cfg, d->available() - fixed);
+  arena_ = b.arena;
+  raw_.alloc(STAGE_BYTES);
+  split_[SECTION_H] = SectionSplit(cfg.counts[SECTION_H], nullptr, d->main);
+}
+
+void Session::set_section(int section, const uint64_t* tail_mask, const uint32_t* bit_at, const uint32_t* value_at) {
+  if (section <= SECTION_H || section >= SECTIONS) FG_FAIL(E_ARGUMENT, "section %d", section);
+  const uint64_t count = cfg_.counts[section], tails = cfg_.tails[section];
+  split_[section] = SectionSplit(count, tail_mask, d_->main);
+  if (split_[section].tails() != tails)
+    FG_FAIL(E_ARGUMENT, "section %d: %zu points of the mask are tail, %llu announced", section, split_[section].tails(), (unsigned long long)tails);
+  if (section == SECTION_B2) return;
+  const uint64_t values = uint64_t(cfg_.shape.inputs) + cfg_.fields;
+  for (uint64_t i = 0; i < count - tails; i++)
+    if (bit_at[i] >= cfg_.shape.aux) FG_FAIL(E_ARGUMENT, "section %d: bit %llu is variable %u", section, (unsigned long long)i, bit_at[i]);
+  for (uint64_t i = 0; i < tails; i++)
+    if (value_at[i] >= values) FG_FAIL(E_ARGUMENT, "section %d: tail %llu is value %u", section, (unsigned long long)i, value_at[i]);
+  SectionVariables& v = vars_[section];
+  DrainOnExit drain(d_->main);
+  v.bit_at.alloc(count - tails);
+  v.value_at.alloc(tails);
+  staging_.copy(v.bit_at.get(), bit_at, v.bit_at.bytes(), d_->main);
+  staging_.copy(v.value_at.get(), value_at, v.value_at.bytes(), d_->main);
+}
+
+template <class F>
+void Session::load_range(int section, StagedPoints<F>& p, size_t first, size_t n, const unsigned char* raw, PointCheck check,
+                         const Cancel& cancel) {
+  const SectionSplit& split = split_[section];
+  if (first + n < first || first + n > split.count()) FG_FAIL(E_ARGUMENT, "points [%zu, %zu) of %zu", first, first + n, split.count());
+  if (cfg_.resident) {
+    if (p.bit_count + p.tail_count == 0) {
+      p.bits.alloc(split.bits());
+      p.tail.alloc(split.tails());
+      p.bit_count = split.bits();
+      p.tail_count = split.tails();
+    }
+  } else {
+    if (n > cfg_.chunk) FG_FAIL(E_ARGUMENT, "%zu points staged, the session's chunk is %llu", n, (unsigned long long)cfg_.chunk);
+    p.tail_first = split.tails_before(first);
+    p.tail_count = split.tails_before(first + n) - p.tail_first;
+    p.bit_first = first - p.tail_first;
+    p.bit_count = n - p.tail_count;
+    p.bits.reserve(p.bit_count);
+    p.tail.reserve(p.tail_count);
+  }
+  PointFault fault(d_->main);
+  DrainOnExit drain(d_->main);
+  const size_t point = sizeof(Affine<F>), step = STAGE_BYTES / point;
+  for (size_t i = 0; i < n; i += step) {
+    cancel.check();
+    const size_t k = std::min(step, n - i);
+    staging_.copy(raw_.get(), raw + i * point, k * point, d_->main);
+    convert_points<F>(raw_.get(), first + i, k, split, p.bits.get(), p.bit_first, p.tail.get(), p.tail_first, check, fault, d_->main);
+  }
+  fault.check(d_->main);
+}
+
+void Session::load(int section, size_t first, size_t n, const unsigned char* raw, PointCheck check, const Cancel& cancel) {
+  if (section < 0 || section >= SECTIONS) FG_FAIL(E_ARGUMENT, "section %d", section);
+  if (section == SECTION_B2)
+    load_range<Fp2>(section, g2_, first, n, raw, check, cancel);
+  else
+    load_range<Fp>(section, g1_[section], first, n, raw, check, cancel);
+}
+
+Session::Circuit& Session::circuit(size_t slot) {
+  if (slot >= circuits_.size()) FG_FAIL(E_ARGUMENT, "circuit %zu of %zu", slot, circuits_.size());
+  return circuits_[slot];
+}
+
+void Session::begin(size_t circuits) {
+  if (circuits > cfg_.circuits) FG_FAIL(E_ARGUMENT, "%zu circuits, the session is for %llu", circuits, (unsigned long long)cfg_.circuits);
+  if (circuits_.size() < circuits) circuits_.resize(circuits);
+  for (Circuit& c : circuits_) {
+    c.bits.reserve((size_t(cfg_.shape.aux) + 63) / 64 + 1);
+    c.values.reserve(size_t(cfg_.shape.inputs) + cfg_.fields);
+    for (auto& g : c.g1) g = XYZZ<Fp>::inf();
+    c.g2 = XYZZ<Fp2>::inf();
+  }
+  arena();
+}
+
+void Session::witness(size_t slot, const uint64_t* bits, const Fr* inputs, const Fr* fields) {
+  Circuit& c = circuit(slot);
+  DrainOnExit drain(d_->main);
+  staging_.copy(c.bits.get(), bits, (size_t(cfg_.shape.aux) + 63) / 64 * 8, d_->main);
+  staging_.copy(c.values.get(), inputs, size_t(cfg_.shape.inputs) * sizeof(Fr), d_->main);
+  staging_.copy(c.values.get() + cfg_.shape.inputs, fields, cfg_.fields * sizeof(Fr), d_->main);
+  d_->main.sync();
+}
+
+void Session::evaluate(size_t slot) {
+  if (!system_) FG_FAIL(E_ARGUMENT, "the session has no constraint system");
+  Circuit& c = circuit(slot);
+  Fr* v = reinterpret_cast<Fr*>(arena());
+  system_->evaluate({c.bits.get(), c.values.get()}, v, v + m_, v + 2 * m_, m_, d_->main);
+  d_->main.sync();
+}
+
+void Session::evaluations(const Fr* a, const Fr* b, const Fr* c, size_t rows) {
+  if (rows > m_) FG_FAIL(E_ARGUMENT, "%zu rows in a domain of %zu", rows, m_);
+  Fr* v = reinterpret_cast<Fr*>(arena());
+  const Fr* in[3] = {a, b, c};
+  DrainOnExit drain(d_->main);
+  for (int i = 0; i < 3; i++) {
+    staging_.copy(v + i * m_, in[i], rows * sizeof(Fr), d_->main);
+    clear(v + i * m_ + rows, m_ - rows, d_->main);
+  }
+  d_->main.sync();
+}
+
+void Session::rows(Fr* a, Fr* b, Fr* c, size_t n) {
+  if (n > m_) FG_FAIL(E_ARGUMENT, "%zu rows of a domain of %zu", n, m_);
+  Fr* v = reinterpret_cast<Fr*>(arena());
+  Fr* out[3] = {a, b, c};
+  DrainOnExit drain(d_->main);
+  for (int i = 0; i < 3; i++) download(out[i], v + i * m_, n, d_->main);
+  d_->main.sync();
+}
+
+void Session::quotient(const Cancel& cancel) {
+  const Quotient& q = d_->quotient(cfg_.log_m);
+  Fr* v = reinterpret_cast<Fr*>(arena());
+  Fr* vectors[4] = {v, v + m_, v + 2 * m_, v + 3 * m_};
+  DrainOnExit drain(d_->main);
+  h_at_ = q.run(vectors, d_->main, cancel);
+  if (h_at_ != 0) FG_FAIL(E_INTERNAL, "the quotient is in vector %d", h_at_);
+  d_->main.sync();
+}
+
+void Session::coefficients(Fr* h, size_t n) {
+  if (n > m_) FG_FAIL(E_ARGUMENT, "%zu coefficients of a domain of %zu", n, m_);
+  DrainOnExit drain(d_->main);
+  download(h, reinterpret_cast<const Fr*>(arena()), n, d_->main);
+  d_->main.sync();
+}
+
+// The h query may hold a point more than the quotient has coefficients that count: the last coefficient is left out.
+void Session::sum_quotient(Circuit& c, const Cancel& cancel) {
+  const StagedPoints<Fp>& p = g1_[SECTION_H];
+  if (p.tail_first >= m_ - 1) return;
+  const size_t n = std::min(p.tail_count, m_ - 1 - p.tail_first);
+  if (n == 0) return;
+  unsigned char* base = arena();
+  const uint64_t used = 32 * uint64_t(m_);
+  MsmConfig cfg;
+  cfg.window = cfg_.windows[SECTION_H];
+  cfg.budget = arena_ - used;
+  const MsmPlan plan = msm_plan<Fp>(n, cfg);
+  DrainOnExit drain(d_->main);
+  c.g1[SECTION_H].add(msm_run<Fp>(plan, d_->msm, p.tail.get(), reinterpret_cast<const Fr*>(base) + p.tail_first, n, base + used,
+                                  d_->main, cancel));
+}
+
+template <class F>
+void Session::sum_variables(int section, const StagedPoints<F>& p, const Circuit& c, XYZZ<F>& acc, const Cancel& cancel) {
+  const SectionVariables& v = variables(section);
+  unsigned char* base = arena();
+  const SumArrays a(base, p.bit_count, p.tail_count);
+  if (a.fixed >= arena_) FG_FAIL(E_MEMORY, "the arena of %llu bytes does not hold the scalars", (unsigned long long)arena_);
+  DrainOnExit drain(d_->main);
+  if (p.bit_count) {
+    const BitSumPlan plan = bitsum_plan<F>(p.bit_count, arena_ - a.fixed);
+    const size_t words = (p.bit_count + 63) / 64 * 2;
+    gather_bits<<<blocks_for(words, 256), 256, 0, d_->main>>>(a.bits, reinterpret_cast<const uint32_t*>(c.bits.get()),
+                                                             v.bit_at.get() + p.bit_first, p.bit_count);
+    FG_LAUNCHED();
+    acc.add(bitsum_run<F>(plan, d_->msm, p.bits.get(), reinterpret_cast<const uint64_t*>(a.bits), p.bit_count, base + a.fixed,
+                          d_->main, cancel));
+  }
+  if (p.tail_count) {
+    MsmConfig cfg;
+    cfg.window = cfg_.windows[section];
+    cfg.budget = arena_ - a.fixed;
+    const MsmPlan plan = msm_plan<F>(p.tail_count, cfg);
+    gather_values<<<blocks_for(p.tail_count, 256), 256, 0, d_->main>>>(a.scalars, c.values.get(), v.value_at.get() + p.tail_first,
+                                                                      p.tail_count);
+    FG_LAUNCHED();
+    acc.add(msm_run<F>(plan, d_->msm, p.tail.get(), a.scalars, p.tail_count, base + a.fixed, d_->main, cancel));
+  }
+}
+
+void Session::sum(int section, size_t slot, const Cancel& cancel) {
+  Circuit& c = circuit(slot);
+  if (section == SECTION_H)
+    sum_quotient(c, cancel);
+  else if (section == SECTION_B2)
+    sum_variables<Fp2>(section, g2_, c, c.g2, cancel);
+  else if (section > SECTION_H && section < SECTION_B2)
+    sum_variables<Fp>(section, g1_[section], c, c.g1[section], cancel);
+  else
+    FG_FAIL(E_ARGUMENT, "section %d", section);
+}
+
+void Session::take(size_t slot, G1Jacobian g1[4], G2Jacobian* g2) {
+  Circuit& c = circuit(slot);
+  for (int i = 0; i < 4; i++) g1[i] = c.g1[i].to_jacobian();
+  *g2 = c.g2.to_jacobian();
+}
+
+}  // namespace fg
