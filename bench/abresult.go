@@ -189,7 +189,7 @@ func (a *ArmResult) pick() {
 // table prints medians, intervals and verdicts.
 func (r *ABResult) table(w io.Writer) {
 	e := &r.Environment
-	fmt.Fprintf(w, "%s, %s, %d rounds interleaved in shuffled order; %s, %d cores, GPU %s, commit %s, load %s\n", r.Shape, r.Work, r.Rounds, e.CPU, e.Cores, e.GPU, e.Commit, e.LoadBefore)
+	fmt.Fprintf(w, "%s, %s, %d rounds interleaved in shuffled order; %s, %d cores, GPU %s, commit %s, load %s\n", r.Shape, r.Work, r.Rounds, e.CPU, e.Cores, e.shortGPU(), e.Commit, e.LoadBefore)
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(tw, "arm\tphase\tmedian s\t95 % interval\tratio to first\t95 % interval\tp (Holm)\tverdict")
 	for i := range r.Arms {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/filgroth/filgroth/groth16"
 	"github.com/filgroth/filgroth/msm"
+	"github.com/filgroth/filgroth/ntt"
 	"github.com/filgroth/filgroth/pinning"
 	"github.com/filgroth/filgroth/synth"
 )
@@ -69,8 +70,11 @@ func axes() []Axis {
 		number("circuits-per-call", "", "circuits that share a call of the backend; 0 = choose", []string{"0", "1", "2", "4", "10"}, provePhases,
 			func(s *Settings) *int { return &s.Prove.CircuitsPerCall }),
 		number("inflight", "", "calls of the prover at the same time", []string{"1", "2", "4"}, allPhases, func(s *Settings) *int { return &s.InFlight }),
-		parsed("kernel", "", "point additions of the host's sums", []string{"auto", "generic", "ifma"}, sumPhases,
+		parsed("msm-kernel", "", "point additions of the host's sums", []string{"auto", "generic", "ifma"}, sumPhases,
 			func(s *Settings) *msm.Kernel { return &s.MSM.Kernel }, parseKernel),
+		parsed("ntt-kernel", "", "transforms of the host", []string{"auto", "generic", "ifma"}, []string{"ntt.quotient"},
+			func(s *Settings) *ntt.Kernel { return &s.NTT.Kernel }, parseNTTKernel),
+		toggle("ntt-no-tables", "", "the host's generic transforms compute twiddles as they go", []string{"ntt.quotient"}, func(s *Settings) *bool { return &s.NTT.NoTables }),
 		number("pass-points", "", "points that go through the windows together; 0 = choose", []string{"0", "262144", "1048576"}, sumPhases,
 			func(s *Settings) *int { return &s.MSM.PassPoints }),
 		toggle("check-satisfied", "", "check the assignment before proving", []string{"prove"}, func(s *Settings) *bool { return &s.Prove.CheckSatisfied }),
@@ -169,6 +173,15 @@ func parseResidence(v string) (groth16.Residence, error) {
 		}
 	}
 	return 0, fmt.Errorf("auto, resident or streamed")
+}
+
+func parseNTTKernel(v string) (ntt.Kernel, error) {
+	for k := ntt.KernelAuto; (ntt.Config{Kernel: k}).Validate() == nil; k++ {
+		if k.String() == v {
+			return k, nil
+		}
+	}
+	return 0, fmt.Errorf("auto, generic or ifma")
 }
 
 func parseKernel(v string) (msm.Kernel, error) {

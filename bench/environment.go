@@ -64,6 +64,14 @@ func ReadEnvironment() Environment {
 	return e
 }
 
+// shortGPU is GPU for a line of text.
+func (e *Environment) shortGPU() string {
+	if strings.HasPrefix(e.GPU, unavailable) {
+		return unavailable
+	}
+	return e.GPU
+}
+
 // commit is the revision that the binary was built from, or that of the working directory for "go run" and "go test".
 func commit() string {
 	rev, dirty := "", false

@@ -259,7 +259,7 @@ func (b *bound) one(ctx context.Context, i int) (err error) {
 
 func (r *ProveResult) print(w io.Writer) {
 	e := &r.Environment
-	fmt.Fprintf(w, "%s %s: %d constraints; %s, %d cores, %s, GPU %s, commit %s, load %s\n", r.Mode, r.Shape, r.Constraints, e.CPU, e.Cores, bytesString(e.MemoryBytes), e.GPU, e.Commit, e.LoadBefore)
+	fmt.Fprintf(w, "%s %s: %d constraints; %s, %d cores, %s, GPU %s, commit %s, load %s\n", r.Mode, r.Shape, r.Constraints, e.CPU, e.Cores, bytesString(e.MemoryBytes), e.shortGPU(), e.Commit, e.LoadBefore)
 	fmt.Fprintf(w, "prepare   %v\n", r.Bind)
 	for _, c := range r.Runs {
 		fmt.Fprintf(w, "run       %v\n", c)

@@ -15,6 +15,7 @@ import (
 	"github.com/filgroth/filgroth/bench/shapes"
 	"github.com/filgroth/filgroth/groth16"
 	"github.com/filgroth/filgroth/msm"
+	"github.com/filgroth/filgroth/ntt"
 	"github.com/filgroth/filgroth/pinning"
 	"github.com/filgroth/filgroth/span"
 	"github.com/filgroth/filgroth/synth"
@@ -176,7 +177,7 @@ func (b *bound) close() error {
 
 // isUnavailable says whether an error only means that this machine cannot.
 func isUnavailable(err error) bool {
-	return errors.Is(err, groth16.ErrUnavailable) || errors.Is(err, msm.ErrUnavailable)
+	return errors.Is(err, groth16.ErrUnavailable) || errors.Is(err, msm.ErrUnavailable) || errors.Is(err, ntt.ErrUnavailable)
 }
 
 // run makes the witnesses and proofs of one iteration. Hashing results for the comparison is not measured.
