@@ -52,7 +52,7 @@ var modes = []mode{
 		fs.Float64Var(&o.rate, "rate", 0, "submissions per second; 0 is as fast as -c lets")
 		fs.Float64Var(&o.cancel, "cancel", 0.1, "share of jobs cancelled on the way")
 	}, stress},
-	{"status", "devices, keys and queues", func(*options, *flag.FlagSet) {}, status},
+	{"status", "devices, keys and queues", func(*options, *flag.FlagSet) {}, showStatus},
 	{"preload", "load the circuits named, with their keys", func(*options, *flag.FlagSet) {}, preload},
 	{"evict", "free the circuits named", func(*options, *flag.FlagSet) {}, evict},
 }

@@ -137,7 +137,7 @@ func (r *Result) write(out io.Writer, path string) error {
 	})
 }
 
-func status(ctx context.Context, _ *options, c *client.Client, _ []string, out io.Writer) error {
+func showStatus(ctx context.Context, _ *options, c *client.Client, _ []string, out io.Writer) error {
 	s, err := c.GetStatus(ctx, &cuzkv1.GetStatusRequest{})
 	if err != nil {
 		return err
