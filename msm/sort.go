@@ -3,11 +3,14 @@ package msm
 import (
 	"context"
 	"math/bits"
+	"slices"
 
 	"github.com/filgroth/filgroth/internal/par"
 )
 
-// sorter sorts the points of a pass by digit, a window at a time.
+// sorter sorts the points of a pass by digit, a few windows at a time, in two steps: all
+// points into bins of neighbouring digits, by counting; and a bin, by the worker that
+// sums it, when it is in the cache (fineSort).
 //
 // A constant with 2^(c-1) in each window but the top one is added to every scalar
 // beforehand; then a plain bit field minus 2^(c-1) is a signed digit in
@@ -16,9 +19,43 @@ import (
 type sorter struct {
 	bits, count int
 	rest        *rest
+	// A digit of absolute value m is in bin (m-1)>>fine, and fine bits tell it from the
+	// bin's others.
+	fine, bins int
+	parts      [][]piece
 }
 
-const biasChunk = 1 << 15
+const (
+	partScalars  = 1 << 16 // a worker's share of counting and placing
+	blockScalars = 1 << 11 // scalars that stay in the cache for all windows
+	maxFine      = 16      // fine digits are two bytes
+)
+
+func newSorter(r *rest, c, slice int) *sorter {
+	s := &sorter{bits: c, count: windowCount(c), rest: r}
+	coarse := max(0, min(c-1, bits.Len(uint(r.count/slice))), c-1-maxFine)
+	s.fine, s.bins = c-1-coarse, 1<<coarse
+	s.parts = r.split(partScalars)
+	return s
+}
+
+// split distributes the pieces over parts of about size scalars, each a list of blocks.
+func (r *rest) split(size int) [][]piece {
+	parts := [][]piece{nil}
+	filled := 0
+	for _, p := range r.pieces {
+		for ; p.from < p.to; p.from += blockScalars {
+			if filled >= size {
+				parts, filled = append(parts, nil), 0
+			}
+			block := piece{p.from, min(p.from+blockScalars, p.to)}
+			last := len(parts) - 1
+			parts[last] = append(parts[last], block)
+			filled += block.to - block.from
+		}
+	}
+	return parts
+}
 
 // bias adds the constant to the scalars, in place, once.
 func (s *sorter) bias(ctx context.Context, threads int) error {
@@ -27,148 +64,178 @@ func (s *sorter) bias(ctx context.Context, threads int) error {
 		bit := s.bits*w + s.bits - 1
 		k[bit/64] |= 1 << (bit % 64)
 	}
-	pieces := s.split(biasChunk)
-	return par.Do(ctx, threads, len(pieces), func(_, i int) error {
-		for v := pieces[i].from; v < pieces[i].to; v++ {
-			var carry uint64
-			x := &s.rest.scalar[v]
-			for l := range x {
-				x[l], carry = bits.Add64(x[l], k[l], carry)
+	return par.Do(ctx, threads, len(s.parts), func(_, i int) error {
+		for _, p := range s.parts[i] {
+			for v := p.from; v < p.to; v++ {
+				var carry uint64
+				x := &s.rest.scalar[v]
+				for l := range x {
+					x[l], carry = bits.Add64(x[l], k[l], carry)
+				}
 			}
 		}
 		return nil
 	})
 }
 
-// split returns the pieces of the rest cut to at most size scalars each.
-func (s *sorter) split(size int) []piece {
-	var out []piece
-	for _, p := range s.rest.pieces {
-		for ; p.from < p.to; p.from += size {
-			out = append(out, piece{p.from, min(p.from+size, p.to)})
-		}
-	}
-	return out
+// digitField says where in a biased scalar a window is.
+type digitField struct {
+	limb, next  int
+	shift, left uint
+	mask, spill uint64
+	offset      int32
 }
 
-// digit is window w of a biased scalar: the bucket, |d|, and the sign.
-func (s *sorter) digit(x *scalar, w int) (m uint32, negative uint32) {
+// digits are the places of a window's digits.
+func (s *sorter) digits(w int) digitField {
 	off := s.bits * w
-	limb, shift := off/64, off%64
-	v := x[limb] >> shift
-	if shift+s.bits > 64 && limb < 3 {
-		v |= x[limb+1] << (64 - shift)
+	f := digitField{limb: off / 64, next: min(off/64+1, 3), shift: uint(off % 64), left: uint(64 - off%64),
+		mask: 1<<s.bits - 1, spill: ^uint64(0), offset: 1 << (s.bits - 1)}
+	if off/64 == 3 {
+		f.spill = 0
 	}
-	v &= 1<<s.bits - 1
 	if w == s.count-1 {
-		return uint32(v), 0
+		f.offset = 0
 	}
-	d := int64(v) - 1<<(s.bits-1)
-	sign := d >> 63
-	return uint32((d ^ sign) - sign), uint32(sign & 1)
+	return f
 }
 
-// sortedWindow is the points of a window by bucket: those of the bucket of digit
-// digits[i] are entries[start[i]:start[i+1]]. Empty buckets are left out.
-type sortedWindow struct {
+// digit is the window's digit: its absolute value, and 1 if it is negative.
+func (f *digitField) digit(x *scalar) (m, negative uint32) {
+	v := (x[f.limb&3]>>f.shift | x[f.next&3]&f.spill<<f.left) & f.mask
+	d := int32(v) - f.offset
+	sign := d >> 31
+	return uint32((d ^ sign) - sign), uint32(sign) & 1
+}
+
+// binned is a window after the first step: bin i has entries[start[i]:start[i+1]], with
+// the low bits of their digits less one in fine.
+type binned struct {
 	entries []entry
-	digits  []uint32 // increasing
-	start   []uint32 // one more than digits
+	fine    []uint16
+	start   []int
 }
 
-// sort sorts windows [lo, hi) by counting. Where there are fewer windows than
-// workers, each is counted and filled in several parts.
-func (s *sorter) sort(ctx context.Context, threads, lo, hi int) ([]sortedWindow, error) {
+// sort does the first step for windows [lo, hi), in memory of mem.
+func (s *sorter) sort(ctx context.Context, threads, lo, hi int, mem *sortMemory) ([]binned, error) {
 	n := hi - lo
-	workers := par.Workers(threads, 1<<30)
-	parts := s.parts((workers + n - 1) / n)
-	buckets := 1 << (s.bits - 1)
-	counts := make([][]uint32, n*len(parts))
-	err := par.Do(ctx, threads, len(counts), func(_, i int) error {
-		counts[i] = s.countDigits(parts[i%len(parts)], lo+i/len(parts), buckets)
-		return ctx.Err()
-	})
-	if err != nil {
-		return nil, err
-	}
-	out := make([]sortedWindow, n)
-	err = par.Do(ctx, threads, n, func(_, w int) error {
-		out[w] = layout(counts[w*len(parts):(w+1)*len(parts)], buckets)
+	counts := make([][]uint32, len(s.parts))
+	err := par.Do(ctx, threads, len(s.parts), func(_, i int) error {
+		counts[i] = make([]uint32, n*s.bins)
+		for _, block := range s.parts[i] {
+			for w := range n {
+				s.countBlock(block, lo+w, counts[i][w*s.bins:(w+1)*s.bins])
+			}
+		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	err = par.Do(ctx, threads, len(counts), func(_, i int) error {
-		s.place(parts[i%len(parts)], lo+i/len(parts), counts[i], out[i/len(parts)].entries)
-		return ctx.Err()
+	out := make([]binned, n)
+	for w := range out {
+		b := &out[w]
+		b.entries, b.fine = mem.window(w, s.rest.count)
+		b.start = make([]int, s.bins+1)
+		total := uint32(0)
+		for bin := range s.bins {
+			b.start[bin] = int(total)
+			for _, c := range counts {
+				at := &c[w*s.bins+bin]
+				*at, total = total, total+*at
+			}
+		}
+		b.start[s.bins] = int(total)
+	}
+	err = par.Do(ctx, threads, len(s.parts), func(_, i int) error {
+		for _, block := range s.parts[i] {
+			for w := range n {
+				s.placeBlock(block, lo+w, counts[i][w*s.bins:(w+1)*s.bins], &out[w])
+			}
+		}
+		return nil
 	})
 	return out, err
 }
 
-// layout turns the counts of a window's parts into where each part's entries go.
-func layout(counts [][]uint32, buckets int) sortedWindow {
-	used := 0
-	for b := range buckets {
-		for _, c := range counts {
-			if c[b] != 0 {
-				used++
-				break
-			}
+func (s *sorter) countBlock(p piece, w int, counts []uint32) {
+	f, fine := s.digits(w), uint(s.fine)
+	scalars := s.rest.scalar[p.from:p.to]
+	for i := range scalars {
+		if m, _ := f.digit(&scalars[i]); m != 0 {
+			counts[(m-1)>>fine]++
 		}
 	}
-	w := sortedWindow{digits: make([]uint32, 0, used), start: make([]uint32, 0, used+1)}
+}
+
+// placeBlock writes entries to where next says, and counts it on.
+func (s *sorter) placeBlock(p piece, w int, next []uint32, b *binned) {
+	f, fine := s.digits(w), uint(s.fine)
+	scalars, at := s.rest.scalar[p.from:p.to], s.rest.at[p.from:p.to]
+	low := uint32(1)<<fine - 1
+	for i := range scalars {
+		if m, negative := f.digit(&scalars[i]); m != 0 {
+			m--
+			to := next[m>>fine]
+			next[m>>fine] = to + 1
+			b.entries[to] = at[i] ^ negative
+			b.fine[to] = uint16(m & low)
+		}
+	}
+}
+
+// fineSorter is the scratch of the second step.
+type fineSorter struct {
+	entries []entry
+	counts  []uint32
+	keys    []uint64
+	// The result: entries of digit i of the bin are entries[ends[i-1]:ends[i]], in digits
+	// in use only.
+	digits []uint32
+	ends   []int
+}
+
+// sort sorts entries by the given low bits of their digits, of which there are bits.
+func (f *fineSorter) sort(entries []entry, low []uint16, bits int) {
+	f.entries, f.digits, f.ends = append(f.entries[:0], entries...), f.digits[:0], f.ends[:0]
+	if 1<<bits > 2*len(entries)+64 {
+		f.compare(entries, low)
+		return
+	}
+	if len(f.counts) < 1<<bits {
+		f.counts = make([]uint32, 1<<bits)
+	}
+	counts := f.counts[:1<<bits]
+	clear(counts)
+	for _, d := range low {
+		counts[d]++
+	}
 	total := uint32(0)
-	for b := range buckets {
-		from := total
-		for _, c := range counts {
-			c[b], total = total, total+c[b]
-		}
-		if total > from {
-			w.digits, w.start = append(w.digits, uint32(b)+1), append(w.start, from)
+	for d, c := range counts {
+		counts[d] = total
+		if c != 0 {
+			total += c
+			f.digits, f.ends = append(f.digits, uint32(d)), append(f.ends, int(total))
 		}
 	}
-	w.start = append(w.start, total)
-	w.entries = make([]entry, total)
-	return w
-}
-
-// parts distributes the pieces over at most n parts of similar size.
-func (s *sorter) parts(n int) [][]piece {
-	size := (s.rest.count + n - 1) / n
-	parts := [][]piece{nil}
-	filled := 0
-	for _, p := range s.split(max(1, min(size, biasChunk))) {
-		if filled >= size {
-			parts, filled = append(parts, nil), 0
-		}
-		last := len(parts) - 1
-		parts[last] = append(parts[last], p)
-		filled += p.to - p.from
+	for i, d := range low {
+		f.entries[counts[d]] = entries[i]
+		counts[d]++
 	}
-	return parts
 }
 
-func (s *sorter) countDigits(pieces []piece, w, buckets int) []uint32 {
-	counts := make([]uint32, buckets)
-	for _, p := range pieces {
-		for i := p.from; i < p.to; i++ {
-			if m, _ := s.digit(&s.rest.scalar[i], w); m != 0 {
-				counts[m-1]++
-			}
-		}
+// compare is for bins that are small for their number of digits.
+func (f *fineSorter) compare(entries []entry, low []uint16) {
+	f.keys = f.keys[:0]
+	for i, e := range entries {
+		f.keys = append(f.keys, uint64(low[i])<<32|uint64(e))
 	}
-	return counts
-}
-
-// place writes entries to where next says, and counts it on.
-func (s *sorter) place(pieces []piece, w int, next []uint32, entries []entry) {
-	for _, p := range pieces {
-		for i := p.from; i < p.to; i++ {
-			if m, negative := s.digit(&s.rest.scalar[i], w); m != 0 {
-				entries[next[m-1]] = s.rest.at[i] ^ negative
-				next[m-1]++
-			}
+	slices.Sort(f.keys)
+	for i, k := range f.keys {
+		f.entries[i] = entry(k)
+		if d := uint32(k >> 32); i == 0 || d != f.digits[len(f.digits)-1] {
+			f.digits, f.ends = append(f.digits, d), append(f.ends, i)
 		}
+		f.ends[len(f.ends)-1] = i + 1
 	}
 }

@@ -13,6 +13,7 @@ type tree[P, J any] struct {
 	// spare is where callers build their entries and segments.
 	spare     []entry
 	spareSegs []segment
+	fine      fineSorter
 }
 
 // segment is a run of entries that add up to the result of that id.
@@ -23,13 +24,6 @@ type segment struct {
 
 func newTree[P, J any](c *curve[P, J]) *tree[P, J] {
 	return &tree[P, J]{curve: c, adder: c.newAdder()}
-}
-
-// endSegment makes a segment of what was added to spare since start, if anything was.
-func (t *tree[P, J]) endSegment(start, id int) {
-	if n := len(t.spare) - start; n > 0 {
-		t.spareSegs = append(t.spareSegs, segment{start, n, id})
-	}
 }
 
 // signedPoint stores ±src[e] in dst.

@@ -89,7 +89,7 @@ func (g *gen) g1Forward() {
 }
 
 // ahead is how many groups ahead of use the points are fetched.
-const ahead = 2
+const ahead = 3
 
 // prefetch fetches two of the sixteen points of a later group.
 func (g *gen) prefetch(round int) {
