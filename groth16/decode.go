@@ -51,47 +51,6 @@ func decodeSection[P any](ctx context.Context, k *ProvingKey, s Section, from in
 	return errors.Join(err, k.Release())
 }
 
-// CheckPoints decodes every point of every section and, with subgroups, tests that it is in the prime-order subgroup;
-// the first bad one found is a *KeyError. That reads the whole key: minutes of processor time for the large ones.
-func (k *ProvingKey) CheckPoints(ctx context.Context, subgroups bool, threads int) error {
-	if err := k.hold(); err != nil {
-		return err
-	}
-	var err error
-	for s := SectionH; s < NumSections && err == nil; s++ {
-		if s == SectionB2 {
-			err = checkSection(ctx, k, s, threads, pick(subgroups, curveio.G2Checked, curveio.G2))
-		} else {
-			err = checkSection(ctx, k, s, threads, pick(subgroups, curveio.G1Checked, curveio.G1))
-		}
-	}
-	return errors.Join(err, k.Release())
-}
-
-func pick[T any](c bool, a, b T) T {
-	if c {
-		return a
-	}
-	return b
-}
-
-func checkSection[P any](ctx context.Context, k *ProvingKey, s Section, threads int, get func(*P, []byte) error) error {
-	size := s.PointSize()
-	return par.Range(ctx, threads, k.lens[s], 256, func(_, lo, hi int) error {
-		b, err := k.raw(s, lo, hi-lo)
-		if err != nil {
-			return err
-		}
-		var p P
-		for i := lo; i < hi; i++ {
-			if err := get(&p, b[(i-lo)*size:(i-lo+1)*size]); err != nil {
-				return &KeyError{k.path, s.String(), i, err}
-			}
-		}
-		return nil
-	})
-}
-
 func popcount(words []uint64) int {
 	n := 0
 	for _, w := range words {

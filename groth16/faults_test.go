@@ -155,6 +155,54 @@ func TestBadPointsAreNamed(t *testing.T) {
 	}
 }
 
+// In sections large enough for the check over buckets, one bad point at any place is found and named, and so are two
+// whose sum is good.
+func TestSubgroupBuckets(t *testing.T) {
+	ctx := context.Background()
+	const n = 2*bucketMin + 100
+	vk := goldenFile(t, "cubic.vk")
+	good := make([]bls12381.G1Affine, 64)
+	_, _, g, _ := bls12381.Generators()
+	for i := range good {
+		good[i].ScalarMultiplication(&g, bigInt(&randomScalars(1, uint64(i))[0]))
+	}
+	var outside, minus bls12381.G1Affine
+	two := make([]byte, 96)
+	two[95] = 2
+	require.NoError(t, curveio.G1(&outside, two)) // order 3
+	minus.Neg(&outside)
+	for name, bad := range map[string]map[int]*bls12381.G1Affine{
+		"good": {}, "first": {0: &outside}, "last": {n - 1: &outside}, "cancelling": {777: &outside, 3999: &minus}} {
+		b := append(bytes.Clone(vk), u32(n)...)
+		for i := range n {
+			p := &good[i%64]
+			if q := bad[i]; q != nil {
+				p = q
+			}
+			var e [96]byte
+			curveio.PutG1(e[:], p)
+			b = append(b, e[:]...)
+		}
+		b = append(b, make([]byte, 16)...) // the other sections are empty
+		k, err := ParseProvingKey(b)
+		require.NoError(t, err)
+		require.NoError(t, k.CheckPoints(ctx, false, 0))
+		err = k.CheckPoints(ctx, true, 2)
+		if len(bad) == 0 {
+			require.NoError(t, err)
+		} else {
+			requireKeyError(t, err, "h")
+			require.ErrorIs(t, err, curveio.ErrSubgroup)
+			var e *KeyError
+			require.ErrorAs(t, err, &e)
+			require.Contains(t, bad, e.Index, name)
+		}
+		cctx, cancel := context.WithCancel(ctx)
+		cancel()
+		require.ErrorIs(t, k.CheckPoints(cctx, true, 0), context.Canceled)
+	}
+}
+
 func decodeAllErr(ctx context.Context, k *ProvingKey) error {
 	n, err := k.decodeAll(ctx, 0)
 	if err == nil {

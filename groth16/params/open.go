@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/filgroth/filgroth/groth16"
+	"github.com/filgroth/filgroth/internal/regfile"
 	"golang.org/x/crypto/blake2b"
 )
 
@@ -60,7 +61,7 @@ func Open(dir string, c Circuit) (*groth16.ProvingKey, error) {
 		return nil, errors.Join(err, k.Close())
 	}
 	vkPath := filepath.Join(dir, c.VKFile())
-	raw, err := os.ReadFile(vkPath)
+	raw, err := regfile.ReadAll(vkPath, maxVK)
 	if errors.Is(err, os.ErrNotExist) {
 		return k, nil
 	}
@@ -103,7 +104,7 @@ func (c Circuit) checkInputs(vk *groth16.VerifyingKey, path string) error {
 // OpenVerifyingKey reads the circuit's .vk file in dir, or where there is none the key at the head of its .params file.
 func OpenVerifyingKey(dir string, c Circuit) (*groth16.VerifyingKey, error) {
 	path := filepath.Join(dir, c.VKFile())
-	raw, err := readBounded(path)
+	raw, err := regfile.ReadAll(path, maxVK)
 	if errors.Is(err, os.ErrNotExist) {
 		k, kerr := groth16.OpenProvingKey(filepath.Join(dir, c.ParamsFile()))
 		if kerr != nil {
@@ -131,17 +132,6 @@ func OpenVerifyingKey(dir string, c Circuit) (*groth16.VerifyingKey, error) {
 // maxVK bounds what is read of a file that should be a verifying key (the largest deployed one has 2.5 MB).
 const maxVK = 64 << 20
 
-func readBounded(path string) ([]byte, error) {
-	st, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if st.Size() > maxVK {
-		return nil, fmt.Errorf("%w: %d bytes", ErrMismatch, st.Size())
-	}
-	return os.ReadFile(path)
-}
-
 // PreflightConfig are the options of Preflight.
 type PreflightConfig struct {
 	// Digests hashes every file whole (minutes for the large ones) and compares with the deployed digests.
@@ -155,6 +145,9 @@ type PreflightConfig struct {
 func Preflight(ctx context.Context, dir string, circuits []Circuit, cfg PreflightConfig) error {
 	var errs []error
 	for _, c := range circuits {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		wantParams, wantVK, known := c.Digests()
 		vk := filepath.Join(dir, c.VKFile())
 		if _, err := OpenVerifyingKey(dir, c); err != nil {
@@ -174,9 +167,9 @@ func Preflight(ctx context.Context, dir string, circuits []Circuit, cfg Prefligh
 		if cfg.Digests && known {
 			errs = append(errs, c.checkDigest(ctx, filepath.Join(dir, c.ParamsFile()), wantParams))
 		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	return errors.Join(errs...)
 }
@@ -197,7 +190,7 @@ func (c Circuit) checkDigest(ctx context.Context, path, want string) error {
 
 // FileDigest is the first 16 bytes of the BLAKE2b-512 of a file, in hex: the digest of parameters.json.
 func FileDigest(ctx context.Context, path string) (string, error) {
-	f, err := os.Open(path)
+	f, err := regfile.Open(path)
 	if err != nil {
 		return "", err
 	}
