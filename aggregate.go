@@ -12,6 +12,7 @@ import (
 	"github.com/filgroth/filgroth/groth16"
 	"github.com/filgroth/filgroth/groth16/aggregate"
 	"github.com/filgroth/filgroth/groth16/params"
+	"github.com/filgroth/filgroth/internal/regfile"
 	"github.com/filgroth/filgroth/synth/porep"
 	"github.com/filgroth/filgroth/synth/vanilla"
 )
@@ -62,7 +63,7 @@ func (e *Engine) loadReference(ctx context.Context, points int) (*aggregate.SRS,
 		return nil, fmt.Errorf("%w: neither Parameters nor DevelopmentKeys is set", ErrConfig)
 	}
 	path := filepath.Join(e.cfg.Parameters, SRSFile)
-	f, err := os.Open(path)
+	f, err := regfile.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%w: %s", params.ErrKeyNotFound, path)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -11,8 +12,8 @@ import (
 	"github.com/filgroth/filgroth/groth16"
 	"github.com/filgroth/filgroth/groth16/params"
 	"github.com/filgroth/filgroth/internal/atomicfile"
+	"github.com/filgroth/filgroth/internal/regfile"
 	"github.com/filgroth/filgroth/synth"
-	"io"
 )
 
 // loadKey compiles the circuit and opens its key: the deployed file, or a development key that is made if need be.
@@ -106,7 +107,7 @@ func (e *Engine) loadVerifyingKey(ctx context.Context, s circuitSpec) (*groth16.
 		}
 		return params.OpenVerifyingKey(e.cfg.Parameters, id)
 	}
-	raw, err := os.ReadFile(filepath.Join(e.devDir(), id.VKFile()))
+	raw, err := regfile.ReadAll(filepath.Join(e.devDir(), id.VKFile()), 64<<20)
 	if err == nil {
 		if vk, err := groth16.ParseVerifyingKey(raw); err == nil {
 			return vk, nil

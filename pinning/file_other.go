@@ -2,7 +2,11 @@
 
 package pinning
 
-import "os"
+import (
+	"math"
+
+	"github.com/filgroth/filgroth/internal/regfile"
+)
 
 // File is the content of a file, read whole where files cannot be mapped.
 type File struct {
@@ -12,7 +16,7 @@ type File struct {
 
 // MapFile reads the file at path.
 func MapFile(path string) (*File, error) {
-	b, err := os.ReadFile(path)
+	b, err := regfile.ReadAll(path, math.MaxInt64-1)
 	if err != nil {
 		return nil, err
 	}

@@ -4,8 +4,8 @@ package pinning
 
 import (
 	"fmt"
-	"os"
 
+	"github.com/filgroth/filgroth/internal/regfile"
 	"golang.org/x/sys/unix"
 )
 
@@ -17,7 +17,7 @@ type File struct {
 
 // MapFile maps the file at path for reading.
 func MapFile(path string) (*File, error) {
-	f, err := os.Open(path)
+	f, err := regfile.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -25,9 +25,6 @@ func MapFile(path string) (*File, error) {
 	st, err := f.Stat()
 	if err != nil {
 		return nil, err
-	}
-	if !st.Mode().IsRegular() {
-		return nil, fmt.Errorf("pinning: %s is not a regular file", path)
 	}
 	m := &File{path: path}
 	if st.Size() == 0 {
