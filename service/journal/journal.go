@@ -15,6 +15,7 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 )
 
 var (
@@ -109,7 +110,7 @@ func Open(dir string) (_ *Journal, _ []Record, err error) {
 	db, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: time.Second, FreelistType: bolt.FreelistMapType})
 	switch {
 	case err == nil:
-	case errors.Is(err, bolt.ErrTimeout):
+	case errors.Is(err, bolterrors.ErrTimeout):
 		return nil, nil, fmt.Errorf("%w: %s", ErrInUse, path)
 	case errors.Is(err, os.ErrPermission):
 		return nil, nil, fmt.Errorf("journal: %w", err)
