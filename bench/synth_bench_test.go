@@ -125,3 +125,31 @@ func compiledOnce(ctx context.Context, c synth.Circuit, sys *synth.System) error
 	}
 	return a.Close()
 }
+
+// BenchmarkPoRep is a 2 KiB proof of replication: the witness alone, the witness with its evaluation, and direct synthesis, which gives
+// both at once as the deployed prover makes them.
+func BenchmarkPoRep(b *testing.B) {
+	ctx := context.Background()
+	blank, cases, err := circuitsOf(ctx, "porep-2k", 1)
+	require.NoError(b, err)
+	sys, err := synth.Compile(ctx, blank)
+	require.NoError(b, err)
+	c := cases[0].Circuit
+	b.Run("shape=porep-2k/mode=assign", func(b *testing.B) {
+		perRow(b, sys.Rows(), func() error {
+			a, err := synth.AssignWitness(ctx, c, sys, synth.AssignConfig{Threads: 1})
+			if err != nil {
+				return err
+			}
+			return a.Close()
+		})
+	})
+	b.Run("shape=porep-2k/mode=assign+evaluate", func(b *testing.B) {
+		perRow(b, sys.Rows(), func() error { return compiledOnce(ctx, c, sys) })
+	})
+	for _, p := range []synth.Presize{synth.PresizeNone, synth.PresizeExact} {
+		b.Run(fmt.Sprintf("shape=porep-2k/mode=direct/presize=%v", p), func(b *testing.B) {
+			perRow(b, sys.Rows(), func() error { return directOnce(ctx, c, sys, synth.DirectConfig{InlineTerms: 4, Presize: p}) })
+		})
+	}
+}
