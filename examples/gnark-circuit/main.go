@@ -21,6 +21,8 @@ import (
 
 	"github.com/filgroth/filgroth/examples/internal/cli"
 	"github.com/filgroth/filgroth/groth16"
+	"github.com/filgroth/filgroth/msm"
+	"github.com/filgroth/filgroth/ntt"
 	"github.com/filgroth/filgroth/synth"
 	"github.com/filgroth/filgroth/synth/gnarkcs"
 	"github.com/filgroth/filgroth/synth/gnarkcs/keys"
@@ -52,11 +54,14 @@ type state struct {
 
 func (o *options) run(ctx context.Context) (err error) {
 	logger.Disable()
-	s, err := o.compile(ctx)
+	s, err := o.compile(ctx, true)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.a.Close()) }()
+	if s.backend, err = o.Open(); err != nil {
+		return err
+	}
 
 	// A key of ours, and the same key for gnark.
 	key, err := groth16.Setup(ctx, s.circuit.System(), groth16.SetupOptions{Threads: o.Threads})
@@ -89,23 +94,59 @@ func (o *options) run(ctx context.Context) (err error) {
 	if err := s.both(ctx, "gnark's key", imported, pk, vk); err != nil {
 		return err
 	}
+	if err := o.plain(ctx); err != nil {
+		return err
+	}
 	return cli.Verified(true, nil)
 }
 
-// compile compiles with gnark, adds the rows that make keys the same on both sides, and takes the system over; then gnark
-// solves for the witness.
-func (o *options) compile(ctx context.Context) (*state, error) {
-	s := &state{cfg: o.Config()}
-	var err error
-	if s.backend, err = o.Open(); err != nil {
-		return nil, err
+// plain proves under a key that gnark has made for the circuit as it is, without input rows, and that no conversion can make
+// one of ours: the case of a key that exists already.
+func (o *options) plain(ctx context.Context) (err error) {
+	s, err := o.compile(ctx, false)
+	if err != nil {
+		return err
 	}
+	defer func() { err = errors.Join(err, s.a.Close()) }()
+	pk, vk := new(gnark.ProvingKey), new(gnark.VerifyingKey)
+	if err := gnark.Setup(s.ccs, pk, vk); err != nil {
+		return err
+	}
+	if _, err := keys.ImportProvingKey(ctx, s.circuit, pk, vk); !errors.Is(err, keys.ErrInputRows) {
+		return fmt.Errorf("expected %w, got %w", keys.ErrInputRows, err)
+	}
+	m, err := msm.NewCPU(msm.Config{Threads: o.Threads})
+	if err != nil {
+		return err
+	}
+	n, err := ntt.NewCPU(ntt.Config{Threads: o.Threads})
+	if err != nil {
+		return err
+	}
+	prover, err := keys.NewPlainProver(s.circuit, pk, vk, m, n, keys.PlainConfig{Threads: o.Threads})
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	proof, err := prover.Prove(ctx, s.a)
+	if err != nil {
+		return err
+	}
+	return s.check("gnark's key as it is, plain prover", time.Since(start), prover.VerifyingKey(), vk, proof)
+}
+
+// compile compiles with gnark, adds (if asked to) the rows that make keys the same on both sides, and takes the system over;
+// then gnark solves for the witness.
+func (o *options) compile(ctx context.Context, rows bool) (*state, error) {
+	s := &state{cfg: o.Config()}
 	ccs, err := frontend.Compile(ecc.BLS12_381.ScalarField(), r1cs.NewBuilder, &Chain{steps: o.steps, bits: 64})
 	if err != nil {
 		return nil, err
 	}
-	if err := gnarkcs.AppendInputRows(ccs); err != nil {
-		return nil, err
+	if rows {
+		if err := gnarkcs.AppendInputRows(ccs); err != nil {
+			return nil, err
+		}
 	}
 	s.ccs = ccs.(*cs.R1CS)
 	if s.circuit, err = gnarkcs.Compile(ctx, ccs, gnarkcs.Config{}); err != nil {
@@ -165,6 +206,6 @@ func (s *state) check(name string, took time.Duration, vk *groth16.VerifyingKey,
 	if err := gnark.Verify(keys.ExportProof(p), other, s.public); err != nil {
 		return fmt.Errorf("%s: gnark's verifier: %w", name, err)
 	}
-	fmt.Printf("%-34s %8s  accepted by both verifiers\n", name, took.Round(time.Millisecond))
+	fmt.Printf("%-36s %8s  accepted by both verifiers\n", name, took.Round(time.Millisecond))
 	return nil
 }

@@ -66,7 +66,7 @@ func ours(t *testing.T, c *gnarkcs.Circuit, w []fr.Element) int {
 // TestRandomCircuits: the same witnesses satisfy both, and the same row is the first that fails.
 func TestRandomCircuits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 16))
-	wrong := 0
+	wrong, dropped := 0, 0
 	for i := range 60 {
 		r, full, err := randcircuit.New(rng, 1+rng.IntN(40))
 		require.NoError(t, err)
@@ -75,6 +75,7 @@ func TestRandomCircuits(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, r.GetNbConstraints(), c.System().Rows())
 		require.Equal(t, r.GetNbPublicVariables(), c.System().Inputs())
+		dropped += c.Wires() - c.System().Inputs() - c.System().Aux()
 		a, err := c.Solve(t.Context(), full, randcircuit.Options())
 		require.NoError(t, err)
 		require.NoError(t, c.System().Satisfied(t.Context(), a, 1))
@@ -98,6 +99,7 @@ func TestRandomCircuits(t *testing.T) {
 			require.Equal(t, bad, ours(t, c, x), "circuit %d", i)
 		}
 	}
+	require.Positive(t, dropped, "wires that occur in no row")
 	require.Greater(t, wrong, 400, "most changes must be faults, or the test shows nothing")
 }
 

@@ -1,0 +1,15 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/filgroth/filgroth/examples/internal/cli"
+)
+
+// TestRun: the example does what its comment says.
+func TestRun(t *testing.T) {
+	o := options{Prover: cli.Prover{Backend: "cpu", Threads: 2}}
+	require.NoError(t, o.run(t.Context()))
+}
