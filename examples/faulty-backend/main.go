@@ -67,8 +67,7 @@ func (o *options) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	proof, err := o.retry(ctx, bad, 6, sys, key, a)
-	if err != nil {
+	if _, err := o.retry(ctx, bad, 6, sys, key, a); err != nil {
 		return err
 	}
 	fmt.Printf("calls: %d of bind, %d of sums; faults: %d\n", bad.Calls(faulty.Bind), bad.Calls(faulty.Sums), bad.Injected())
@@ -85,7 +84,8 @@ func (o *options) run(ctx context.Context) (err error) {
 		return err
 	}
 	fmt.Println("falling back")
-	if proof, err = o.retry(ctx, cpu, 1, sys, key, a); err != nil {
+	proof, err := o.retry(ctx, cpu, 1, sys, key, a)
+	if err != nil {
 		return err
 	}
 	return cli.Verified(groth16.Verify(key.VerifyingKey(), a.Public(), proof))
