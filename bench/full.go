@@ -103,10 +103,7 @@ func (f *fullFlags) run(ctx context.Context, out io.Writer) (err error) {
 	cfg := filgroth.Config{DevelopmentKeys: true, CacheDir: f.keys, Backends: named(ds), WorkersPerBackend: f.workers,
 		HostMemory: int64(f.host), Prover: groth16.Config{CircuitsPerCall: f.per}, Progress: progressLine(os.Stderr)}
 	if len(ds) > 0 {
-		fb, ok := any(ds[0]).(groth16.FixedBase)
-		if ok {
-			cfg.SetupDevice = fb
-		}
+		cfg.SetupDevice = ds[0].FixedBase()
 	}
 	e, err := filgroth.New(cfg)
 	if err != nil {

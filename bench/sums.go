@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -83,9 +84,7 @@ func (f *sumsFlags) run(ctx context.Context, out io.Writer) (err error) {
 		defer func() { err = errors.Join(err, closeDevices(ds)) }()
 		d := ds[f.device]
 		backend = d
-		if fb, ok := any(d).(groth16.FixedBase); ok {
-			o.FixedBase = fb
-		}
+		o.FixedBase = d.FixedBase()
 		defer func() { r.DevicePeak = int64(d.Held().DevicePeak) }()
 	} else if backend, err = cpuBackend(defaultSettings()); err != nil {
 		return err
@@ -118,6 +117,9 @@ func (f *sumsFlags) measure(ctx context.Context, r *SumsResult, shape shapes.Sha
 	values := cases[0].Circuit
 	sys, err := synth.Compile(ctx, values)
 	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
 	key, err := groth16.OpenProvingKey(path)
