@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/consensys/gnark-crypto/ecc"
 	bls12381 "github.com/consensys/gnark-crypto/ecc/bls12-381"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/filgroth/filgroth/msm"
+	"github.com/filgroth/filgroth/pinning"
 )
 
 // cpuTime is what this process used so far, all threads.
@@ -51,7 +53,18 @@ func g1Points(n int) []bls12381.G1Affine {
 		jac[i].FromAffine(&table[i%tableSize])
 		jac[i].AddMixed(&table[tableSize+i/tableSize])
 	}
-	return bls12381.BatchJacobianToAffineG1(jac)
+	points := hugeSlice[bls12381.G1Affine](n)
+	copy(points, bls12381.BatchJacobianToAffineG1(jac))
+	return points
+}
+
+// hugeSlice lies in huge pages, as the points of a decoded key do.
+func hugeSlice[T any](n int) []T {
+	b, err := pinning.AllocWith(n*int(unsafe.Sizeof(*new(T))), "bench points", pinning.Options{HugePages: true})
+	if err != nil {
+		return make([]T, n)
+	}
+	return pinning.Slice[T](b, n)
 }
 
 const tableSize = 1 << 11 // tableSize squared points at most
@@ -59,7 +72,7 @@ const tableSize = 1 << 11 // tableSize squared points at most
 func g2Points(n int) []bls12381.G2Affine {
 	_, _, _, g := bls12381.Generators()
 	table := bls12381.BatchScalarMultiplicationG2(&g, uniform(2*tableSize))
-	points := make([]bls12381.G2Affine, n)
+	points := hugeSlice[bls12381.G2Affine](n)
 	for i := range points {
 		var j bls12381.G2Jac
 		j.FromAffine(&table[i%tableSize])
