@@ -12,6 +12,7 @@ import (
 	"github.com/filgroth/filgroth/groth16"
 	"github.com/filgroth/filgroth/groth16/aggregate"
 	"github.com/filgroth/filgroth/groth16/params"
+	"github.com/filgroth/filgroth/internal/par"
 	"github.com/filgroth/filgroth/internal/regfile"
 	"github.com/filgroth/filgroth/synth/porep"
 	"github.com/filgroth/filgroth/synth/vanilla"
@@ -87,7 +88,7 @@ type statement struct {
 	transcript []byte
 }
 
-func (e *Engine) statement(info *AggregateInfo) (*statement, error) {
+func (e *Engine) statement(ctx context.Context, info *AggregateInfo) (*statement, error) {
 	if !info.Proof.Valid() {
 		return nil, fmt.Errorf("%w: seal proof %d", ErrUnsupported, int(info.Proof))
 	}
@@ -102,25 +103,33 @@ func (e *Engine) statement(info *AggregateInfo) (*statement, error) {
 	if len(info.Sectors) == 0 {
 		return nil, &InputError{"Sectors", errors.New("none given")}
 	}
+	if n := len(info.Sectors); n > aggregate.MaxProofs/cfg.Partitions {
+		return nil, &InputError{"Sectors", fmt.Errorf("%d of %d proofs each, an aggregate has at most %d", n, cfg.Partitions, aggregate.MaxProofs)}
+	}
 	s := &statement{spec: circuitSpec{PoRep, cfg.SectorSize()}, partitions: cfg.Partitions, version: version}
 	h := sha256.New()
-	for i, x := range info.Sectors {
-		pub := &porep.Public{Config: cfg, CommD: x.CommD, CommR: x.CommR, Seed: x.Seed,
-			ReplicaID: porep.ReplicaID(vanilla.ProverID(info.Miner), x.Number, x.Ticket, x.CommD, cfg.PoRepID)}
-		in, err := pub.AllInputs()
-		if err != nil {
-			return nil, &InputError{fmt.Sprintf("Sectors[%d]", i), err}
-		}
-		s.public = append(s.public, in...)
+	for _, x := range info.Sectors {
 		if cfg.Mode != vanilla.NonInteractive {
 			h.Write(x.Seed[:])
 		}
 		h.Write(x.CommR[:])
 	}
-	if len(s.public) > aggregate.MaxProofs {
-		return nil, &InputError{"Sectors", fmt.Errorf("%d proofs, an aggregate has at most %d", len(s.public), aggregate.MaxProofs)}
-	}
 	s.transcript = h.Sum(nil)
+	s.public = make([][]fr.Element, len(info.Sectors)*cfg.Partitions)
+	err = par.Do(ctx, e.cfg.Threads, len(info.Sectors), func(_, i int) error {
+		x := &info.Sectors[i]
+		pub := &porep.Public{Config: cfg, CommD: x.CommD, CommR: x.CommR, Seed: x.Seed,
+			ReplicaID: porep.ReplicaID(vanilla.ProverID(info.Miner), x.Number, x.Ticket, x.CommD, cfg.PoRepID)}
+		in, err := pub.AllInputs()
+		if err != nil {
+			return &InputError{fmt.Sprintf("Sectors[%d]", i), err}
+		}
+		copy(s.public[i*cfg.Partitions:], in)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 
@@ -130,7 +139,7 @@ func (e *Engine) AggregateSealProofs(ctx context.Context, info AggregateInfo, pr
 	if e.closed.Load() {
 		return nil, ErrClosed
 	}
-	s, err := e.statement(&info)
+	s, err := e.statement(ctx, &info)
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +195,7 @@ func (e *Engine) VerifyAggregateSeals(ctx context.Context, info AggregateInfo, p
 	if e.closed.Load() {
 		return false, ErrClosed
 	}
-	s, err := e.statement(&info)
+	s, err := e.statement(ctx, &info)
 	if err != nil {
 		return false, err
 	}

@@ -73,6 +73,9 @@ func (e *Engine) begin(ctx context.Context) (context.Context, func(), error) {
 	if e.closed.Load() {
 		return nil, nil, ErrClosed
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
 	e.running.Add(1)
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(e.life, cancel)

@@ -1,6 +1,7 @@
 package filgroth
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -31,6 +32,14 @@ func (e *InputError) Error() string { return fmt.Sprintf("filgroth: %s: %v", e.F
 
 // Unwrap gives ErrInput and the cause.
 func (e *InputError) Unwrap() []error { return []error{ErrInput, e.Err} }
+
+// inputError is the context's error if it has ended, else an InputError.
+func inputError(ctx context.Context, field string, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return &InputError{field, err}
+}
 
 // PartitionError is what went wrong in one partition of a proof.
 type PartitionError struct {

@@ -81,6 +81,11 @@ func Estimate(kind Kind, size vanilla.SectorSize, backend string) (Resources, er
 // *params.FileError), so that a missing file is known at start and not when the first proof is due. With digests every file
 // is hashed whole. Development keys need no files: the answer is nil.
 func (e *Engine) Preflight(ctx context.Context, kinds []Kind, sizes []vanilla.SectorSize, digests bool) error {
+	ctx, end, err := e.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
 	if e.cfg.DevelopmentKeys {
 		return nil
 	}

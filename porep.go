@@ -64,9 +64,9 @@ func (e *Engine) decodeC1(ctx context.Context, b []byte) (*porep.C1, error) {
 	ctx, sp := span.Start(ctx, "decode")
 	defer sp.End()
 	sp.AddBytes(int64(len(b)))
-	c, err := porep.DecodeC1(b)
+	c, err := porep.DecodeC1Context(ctx, b)
 	if err != nil {
-		return nil, &InputError{"C1 output", err}
+		return nil, inputError(ctx, "C1 output", err)
 	}
 	for _, z := range []struct {
 		name string

@@ -112,11 +112,9 @@ func (e *Engine) post(ctx context.Context, t vanilla.PoStProof, miner uint64, ra
 	if err != nil {
 		return nil, nil, err
 	}
-	public := make([][]fr.Element, len(parts))
-	for k := range parts {
-		if public[k], err = pub.Inputs(k); err != nil {
-			return nil, nil, &InputError{"vanilla proofs", err}
-		}
+	public, err := pub.AllInputs(ctx)
+	if err != nil {
+		return nil, nil, inputError(ctx, "vanilla proofs", err)
 	}
 	r := &request{
 		spec:       postSpec(t),
@@ -243,14 +241,12 @@ func (e *Engine) verifyPoSt(ctx context.Context, randomness [32]byte, proof PoSt
 	for _, s := range sectors {
 		pub.Sectors = append(pub.Sectors, post.Sector{ID: s.Number, CommR: s.CommR})
 	}
-	public := make([][]fr.Element, cfg.Partitions(len(sectors)))
-	if want := len(public) * groth16.ProofSize; len(proof.Bytes) != want { // before the work of deriving challenges
+	if want := cfg.Partitions(len(sectors)) * groth16.ProofSize; len(proof.Bytes) != want { // before the work of deriving challenges
 		return false, &InputError{"proof", fmt.Errorf("%d bytes, expected %d for %d sectors", len(proof.Bytes), want, len(sectors))}
 	}
-	for k := range public {
-		if public[k], err = pub.Inputs(k); err != nil {
-			return false, &InputError{"sectors", err}
-		}
+	public, err := pub.AllInputs(ctx)
+	if err != nil {
+		return false, inputError(ctx, "sectors", err)
 	}
 	return e.verify(ctx, postSpec(proof.Proof), public, proof.Bytes)
 }

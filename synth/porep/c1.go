@@ -1,6 +1,8 @@
 package porep
 
 import (
+	"context"
+
 	"github.com/filgroth/filgroth/synth/vanilla"
 )
 
@@ -50,27 +52,34 @@ var shapeTags = func() (t []string) {
 // DecodeC1 decodes the JSON form of a C1 output, or the envelope around it that benchmarks and proving daemons use (see
 // DecodeEnvelope). Members may come in any order, unknown ones are ignored; anything missing, mistyped, out of range or of another
 // size than the registered proof has is a *vanilla.FieldError that names the field. It checks form only: see Check.
-func DecodeC1(b []byte) (*C1, error) {
+func DecodeC1(b []byte) (*C1, error) { return DecodeC1Context(context.Background(), b) }
+
+// DecodeC1Context is DecodeC1 that stops between challenges when ctx ends, with its error: the document of a non-interactive
+// sector of 32 GiB has 700 MB.
+func DecodeC1Context(ctx context.Context, b []byte) (*C1, error) {
 	first, err := vanilla.FirstMember(b, "registered_proof", envelopeMember)
 	if err != nil {
 		return nil, err
 	}
 	if first == envelopeMember {
-		e, err := DecodeEnvelope(b)
+		e, err := decodeEnvelope(ctx, b)
 		if err != nil {
 			return nil, err
 		}
 		return e.C1, nil
 	}
-	return decodePlain(b)
+	return decodePlain(ctx, b)
 }
 
-func decodePlain(b []byte) (*C1, error) {
+func decodePlain(ctx context.Context, b []byte) (*C1, error) {
 	c := &C1{Proof: -1}
 	if err := registeredProof(b, c); err != nil {
 		return nil, err
 	}
-	if err := vanilla.ReadJSON(b, c.walkJSON); err != nil {
+	if err := vanilla.ReadJSON(b, func(w vanilla.Walker) error { return c.walkJSON(ctx, w) }); err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		return nil, err
 	}
 	return c, nil
@@ -98,10 +107,10 @@ func (c *C1) AppendJSON(dst []byte) ([]byte, error) {
 	if !c.Proof.Valid() {
 		return dst, vanilla.Errorf("registered_proof", "a test shape has no JSON form")
 	}
-	return vanilla.AppendJSON(dst, c.walkJSON)
+	return vanilla.AppendJSON(dst, func(w vanilla.Walker) error { return c.walkJSON(context.Background(), w) })
 }
 
-func (c *C1) walkJSON(w vanilla.Walker) error {
+func (c *C1) walkJSON(ctx context.Context, w vanilla.Walker) error {
 	name := c.Proof.String()
 	size := int(c.Proof) % len(shapeTags)
 	sel := size
@@ -112,7 +121,7 @@ func (c *C1) walkJSON(w vanilla.Walker) error {
 				if sel != size {
 					return vanilla.Errorf("", "proofs of %s sectors under registered_proof %s", vanilla.RegisteredSizes[sel], c.Proof)
 				}
-				return c.walkProofs(w)
+				return c.walkProofs(ctx, w)
 			})
 		}},
 	}
@@ -148,13 +157,16 @@ func (c *C1) AppendBincode(dst []byte) ([]byte, error) {
 }
 
 func (c *C1) walkBincode(w vanilla.Walker) error {
-	fields := []vanilla.Field{{Name: "vanilla_proofs", Walk: func() error { return c.walkProofs(w) }}}
+	fields := []vanilla.Field{{Name: "vanilla_proofs", Walk: func() error { return c.walkProofs(context.Background(), w) }}}
 	return w.Object(append(fields, c.commitmentFields(w)...)...)
 }
 
-func (c *C1) walkProofs(w vanilla.Walker) error {
+func (c *C1) walkProofs(ctx context.Context, w vanilla.Walker) error {
 	return vanilla.Slice(w, &c.Proofs, c.Config.Partitions, func(_ int, part *[]ChallengeProof) error {
 		return vanilla.Slice(w, part, c.Config.Challenges, func(_ int, p *ChallengeProof) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			return p.walk(w, c.Config.Shape)
 		})
 	})

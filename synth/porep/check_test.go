@@ -92,7 +92,7 @@ func TestCheckNamesAlteredField(t *testing.T) {
 		v    any
 	}
 	var places []place
-	_ = c.walkJSON(&leafWalker{visit: func(path string, v any) {
+	_ = c.walkJSON(context.Background(), &leafWalker{visit: func(path string, v any) {
 		kind := indices.ReplaceAllString(path, "[]")
 		kinds[kind]++
 		if n := kinds[kind]; n == 1 || n%29 == 0 {

@@ -1,6 +1,7 @@
 package porep
 
 import (
+	"context"
 	"encoding/base64"
 
 	"github.com/filgroth/filgroth/synth/vanilla"
@@ -16,7 +17,9 @@ type Envelope struct {
 const envelopeMember = "Phase1Out"
 
 // DecodeEnvelope decodes an envelope and the C1 JSON inside (standard base64). The sector size must be that of the proof.
-func DecodeEnvelope(b []byte) (*Envelope, error) {
+func DecodeEnvelope(b []byte) (*Envelope, error) { return decodeEnvelope(context.Background(), b) }
+
+func decodeEnvelope(ctx context.Context, b []byte) (*Envelope, error) {
 	var e Envelope
 	var text string
 	err := vanilla.ReadJSON(b, func(w vanilla.Walker) error {
@@ -32,7 +35,10 @@ func DecodeEnvelope(b []byte) (*Envelope, error) {
 	if err != nil {
 		return nil, vanilla.Errorf(envelopeMember, "%v", err)
 	}
-	if e.C1, err = decodePlain(inner); err != nil {
+	if e.C1, err = decodePlain(ctx, inner); err != nil {
+		if ctx.Err() != nil {
+			return nil, err
+		}
 		return nil, vanilla.In(envelopeMember, err)
 	}
 	if want := uint64(e.C1.Config.SectorSize()); e.SectorSize != want {

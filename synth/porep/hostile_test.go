@@ -3,6 +3,7 @@ package porep
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"math/rand/v2"
 	"runtime"
@@ -106,5 +107,35 @@ func TestHostileDocuments(t *testing.T) {
 		require.Less(t, len(err.Error()), 600, name)
 		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(4*big), name)
 		require.Less(t, after.Mallocs-before.Mallocs, uint64(100000), name)
+	}
+}
+
+// stopper is a context that ends after it was asked some times.
+type stopper struct {
+	context.Context
+	left int
+}
+
+func (s *stopper) Err() error {
+	if s.left--; s.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+func TestDecodeStops(t *testing.T) {
+	for _, kind := range []string{"2k-v1_1-s1", "2k-ni-s1"} {
+		c, raw := goldenC1(t, kind)
+		challenges := c.Config.Partitions * c.Config.Challenges
+		envelope := []byte(`{"SectorNum":1,"SectorSize":2048,"Phase1Out":"` + base64.StdEncoding.EncodeToString(raw) + `"}`)
+		for _, doc := range [][]byte{raw, envelope} {
+			for left := range challenges {
+				_, err := DecodeC1Context(&stopper{context.Background(), left}, doc)
+				require.Equal(t, context.Canceled, err)
+			}
+			got, err := DecodeC1Context(&stopper{context.Background(), challenges}, doc)
+			require.NoError(t, err)
+			require.Equal(t, c, got)
+		}
 	}
 }

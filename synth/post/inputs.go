@@ -1,6 +1,7 @@
 package post
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
@@ -57,6 +58,29 @@ func (p *Public) Inputs(partition int) ([]fr.Element, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
+	return p.inputs(partition)
+}
+
+// AllInputs returns Inputs of every partition. It stops between partitions when ctx ends.
+func (p *Public) AllInputs(ctx context.Context) ([][]fr.Element, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	out := make([][]fr.Element, p.Config.Partitions(len(p.Sectors)))
+	for k := range out {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		var err error
+		if out[k], err = p.inputs(k); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// inputs is Inputs of what was checked.
+func (p *Public) inputs(partition int) ([]fr.Element, error) {
 	from, to, err := p.slice(partition)
 	if err != nil {
 		return nil, err

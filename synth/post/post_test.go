@@ -116,6 +116,30 @@ func TestGoldenChallengesAndInputs(t *testing.T) {
 	}
 }
 
+func TestAllInputs(t *testing.T) {
+	cfg, err := SizeConfig(vanilla.Size2KiB, false, vanilla.V1_2_0)
+	require.NoError(t, err)
+	p := &Public{Config: cfg}
+	for i := range uint64(5) {
+		p.Sectors = append(p.Sectors, Sector{ID: i, CommR: vanilla.Commitment{byte(i)}})
+	}
+	all, err := p.AllInputs(context.Background())
+	require.NoError(t, err)
+	require.Len(t, all, 3)
+	for k := range all {
+		one, err := p.Inputs(k)
+		require.NoError(t, err)
+		require.Equal(t, one, all[k])
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err = p.AllInputs(ctx)
+	require.ErrorIs(t, err, context.Canceled)
+	p.Sectors[4] = p.Sectors[0]
+	_, err = p.AllInputs(context.Background())
+	require.ErrorContains(t, err, "sectors[4].sector_id")
+}
+
 func TestAssembleRefuses(t *testing.T) {
 	_, public, proofs := goldenProofs(t, "window")
 	for want, alter := range map[string]func(*Public, []*SectorProof) []*SectorProof{
