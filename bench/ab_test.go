@@ -76,7 +76,9 @@ func TestArms(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, arms, 12)
 	require.Equal(t, pinning.PolicyRegister, arms[6].Settings.Prove.Pinning.Policy)
-	require.Equal(t, groth16.Windows{}, arms[11].Settings.Prove.Windows)
+	require.Equal(t, groth16.Windows{H: 13, L: 13, A: 13, B1: 13, B2: 13}, arms[0].Settings.Prove.Windows)
+	require.Equal(t, groth16.Windows{}, arms[5].Settings.Prove.Windows)
+	require.Equal(t, arms[0].Settings.Prove.Windows, arms[11].Settings.Prove.Windows)
 	for _, bad := range []*abFlags{
 		{plan: planEach}, {preset: "x"}, {knobs: []string{"inline"}, plan: planEach}, {knobs: []string{"inline=3"}, plan: planEach},
 		{knobs: []string{"x=1"}, plan: planEach}, {knobs: []string{"inline=1"}, plan: "both"}, {knobs: []string{"inline=1"}, plan: planEach, work: "x"},

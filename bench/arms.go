@@ -3,6 +3,9 @@ package main
 import (
 	"fmt"
 	"strings"
+
+	"github.com/filgroth/filgroth/groth16"
+	"github.com/filgroth/filgroth/pinning"
 )
 
 // Arm is one configuration of a comparison. The first arm of a plan is what the others are compared with.
@@ -117,13 +120,18 @@ func finishArms(arms []Arm) ([]Arm, error) {
 }
 
 // phase4 is what a deployed engine tried at once and had to take apart afterwards: the baseline, each change alone, all five,
-// and all five without one. The baseline synthesises directly, as that engine did. A4's parallel sum and B1's registration need
-// a device to mean what they meant there.
+// and all five without one. The baseline synthesises directly, sums in G2 on the host after everything else, locks no memory and has
+// one window size for all sums (13 unless set), as that engine did. B1 needs a device, and A4 means there what it meant.
 func phase4(base Settings) ([]Arm, error) {
 	base.Synthesis = "direct"
+	base.Prove.B2.Place = groth16.PlaceSequential
+	base.Prove.Pinning.Policy = pinning.PolicyNone
+	if base.Prove.Windows == (groth16.Windows{}) {
+		base.Prove.Windows = groth16.Windows{H: 13, L: 13, A: 13, B1: 13, B2: 13}
+	}
 	changes := []struct{ name, knobs string }{
 		{"A1", "inline=4"}, {"A2", "presize=exact"}, {"A4", "b2=parallel"}, {"B1", "pin=register"},
-		{"D4", "window-h=16 window-l=12 window-a=12 window-b1=12 window-b2=10"},
+		{"D4", "window=0"},
 	}
 	arm := func(name string, use func(i int) bool) (Arm, error) {
 		a := Arm{Settings: base}

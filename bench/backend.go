@@ -17,29 +17,37 @@ import (
 	"github.com/filgroth/filgroth/synth"
 )
 
+// closer is what a backend of ours holds beside its sessions; nil is nothing.
+type closer func() error
+
 // newBackend makes the backend that the settings name: cpu; gpu, a device as a whole; or gpu-engines, where only transforms and
 // sums run on the device and everything between them on the host.
-func newBackend(s Settings, d *devices) (groth16.Backend, error) {
+func newBackend(s *Settings, d *devices) (groth16.Backend, closer, error) {
 	if s.Backend == "cpu" {
-		return cpuBackend(s)
+		b, err := cpuBackend(*s)
+		return b, nil, err
 	}
 	dev, err := d.get(s.DeviceMemory)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if s.Backend == "gpu" {
-		if b, ok := any(dev).(groth16.Backend); ok {
-			if s.Bits == "dense" {
-				return nil, fmt.Errorf("%w: bits=dense on a whole device", groth16.ErrUnavailable)
-			}
-			return b, nil
+		if s.Bits == "dense" {
+			return nil, nil, fmt.Errorf("%w: bits=dense on a whole device", groth16.ErrUnavailable)
 		}
-		return nil, fmt.Errorf("%w: this library has engines only: backend=gpu-engines", groth16.ErrUnavailable)
+		return dev, nil, nil
+	}
+	m, p, err := deviceEngines(*s, dev, dev, dev)
+	if err != nil {
+		return nil, nil, err
 	}
 	if s.Bits == "dense" {
-		return groth16.Compose(denseEngine{dev}, dev), nil
+		m = denseEngine{m}
 	}
-	return groth16.Compose(dev, dev), nil
+	if s.Prove.B2.Place == groth16.PlaceDevice {
+		s.Prove.B2.Place = groth16.PlaceAuto // it is where all sums are
+	}
+	return groth16.Compose(m, p), p.close, nil
 }
 
 func cpuBackend(s Settings) (groth16.Backend, error) {

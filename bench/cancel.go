@@ -150,7 +150,7 @@ func (w *workload) loadKey(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, key.Close()) }()
 	s := defaultSettings()
 	s.Prove.Key.Residence = groth16.ResidenceResident
-	backend, err := newBackend(s, &w.gpus)
+	backend, err := cpuBackend(s)
 	if err != nil {
 		return err
 	}

@@ -132,6 +132,7 @@ type bound struct {
 	s      Settings
 	prover groth16.Prover
 	seen   *sumsSeen
+	free   closer
 }
 
 // bind prepares an arm. A value that this machine or backend cannot run is groth16.ErrUnavailable or msm.ErrUnavailable.
@@ -143,11 +144,11 @@ func (w *workload) bind(ctx context.Context, s Settings) (*bound, error) {
 	if !w.prove {
 		return b, nil
 	}
-	backend, err := newBackend(s, &w.gpus)
+	backend, free, err := newBackend(&s, &w.gpus)
 	if err != nil {
 		return nil, err
 	}
-	b.seen = &sumsSeen{Backend: backend}
+	b.seen, b.free = &sumsSeen{Backend: backend}, free
 	b.prover, err = groth16.NewProver(ctx, b.seen, w.sys, w.key, s.Prove)
 	return b, err
 }
@@ -169,10 +170,14 @@ func (w *workload) synthBytes(s Settings) int64 {
 }
 
 func (b *bound) close() error {
-	if b.prover == nil {
-		return nil
+	var err error
+	if b.prover != nil {
+		err = b.prover.Close()
 	}
-	return b.prover.Close()
+	if b.free != nil {
+		err = errors.Join(err, b.free())
+	}
+	return err
 }
 
 // isUnavailable says whether an error only means that this machine cannot.
