@@ -261,3 +261,11 @@ func rawDial(t *testing.T, addr string) net.Conn {
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }
+
+// liveHeap is what the heap holds after a collection.
+func liveHeap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}

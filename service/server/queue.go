@@ -166,6 +166,10 @@ func (q *Queue) enter(r *cuzkv1.SubmitProofRequest, sum []byte, bytes int64, det
 		case gone:
 		case same:
 			old.rec.Detached = old.rec.Detached || detached
+			if p := priorityOf(r); p > old.priority() && old.rec.State == journal.Queued {
+				old.rec.Priority = int32(p) // the more urgent caller counts
+				q.pump()
+			}
 			q.metrics.joined.Inc()
 			return old, nil, nil
 		case q.cfg.Replace && old.rec.State.Final():
@@ -300,9 +304,11 @@ func (q *Queue) wait(ctx context.Context, j *job, abandon bool) (*cuzkv1.AwaitPr
 			r = j.result()
 		}
 	}
-	q.mu.Unlock()
 	if lonely {
 		q.log.Info("clients are gone", q.attrs(j)...)
+	}
+	q.mu.Unlock()
+	if lonely {
 		q.cancelJob(j)
 	}
 	return r, err

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/filgroth/filgroth"
 	"github.com/filgroth/filgroth/service/cuzkv1"
@@ -191,6 +193,28 @@ func TestCriticalBeginsBeforeAndBesideNormal(t *testing.T) {
 	}
 	order := e.begun()
 	require.Equal(t, "winning c2", order[2])
+}
+
+func TestTheMoreUrgentCallerCounts(t *testing.T) {
+	e := &fakeEngine{gate: make(chan struct{})}
+	q, jn := openQueue(t, t.TempDir(), e, nil)
+	q.Start()
+	defer stopQueue(t, q, jn)
+	submit(t, q, with("a", cuzkv1.Priority_NORMAL))
+	b := submit(t, q, with("b", cuzkv1.Priority_NORMAL))
+	eventually(t, "the first begins", func() bool { return len(e.begun()) == 1 })
+	require.Same(t, b, submit(t, q, with("b", cuzkv1.Priority_CRITICAL)))
+	eventually(t, "it begins beside the first", func() bool { return len(e.begun()) == 2 })
+	require.Same(t, b, submit(t, q, with("b", cuzkv1.Priority_LOW)))
+	close(e.gate)
+	require.Equal(t, cuzkv1.AwaitProofResponse_COMPLETED, result(t, q, b).Status)
+}
+
+func TestReasonsAreBoundedText(t *testing.T) {
+	long := reason(errors.New(strings.Repeat("ä", maxReason)))
+	require.Less(t, len(long), maxReason+10)
+	require.True(t, utf8.ValidString(long))
+	require.Equal(t, "a?b", reason(errors.New("a\xff\xfeb")))
 }
 
 func TestBusy(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sort"
+	"strings"
 	"time"
 
 	"github.com/filgroth/filgroth"
@@ -59,8 +60,20 @@ func (q *Queue) work(ctx context.Context, j *job, rec journal.Record) {
 	case errors.Is(cause, errShutdown):
 		q.suspend(j)
 	default:
-		q.finish(j, journal.Failed, nil, err.Error(), spans)
+		q.finish(j, journal.Failed, nil, reason(err), spans)
 	}
+}
+
+// maxReason bounds the text of a failure: a WindowPoSt may name thousands of sectors.
+const maxReason = 64 << 10
+
+// reason is an error's text as the protocol can carry it.
+func reason(err error) string {
+	s := err.Error()
+	if len(s) > maxReason {
+		s = s[:maxReason] + " ..."
+	}
+	return strings.ToValidUTF8(s, "?")
 }
 
 func (q *Queue) attempt(ctx context.Context, j *job) ([]byte, *filgroth.Report, error) {

@@ -141,7 +141,7 @@ func (o *options) dial() (*client.Client, error) {
 
 func preload(ctx context.Context, _ *options, c *client.Client, ids []string, out io.Writer) error {
 	if len(ids) == 0 {
-		return errors.New("name circuits: porep-32g, snap-32g, wpost-32g, winning-32g, ...")
+		return errors.New("name circuits, such as porep-32g or winning-32g")
 	}
 	for _, id := range ids {
 		r, err := c.PreloadSRS(ctx, &cuzkv1.PreloadSRSRequest{CircuitId: id})
