@@ -144,6 +144,9 @@ func TestAdders(t *testing.T) {
 	t.Run("g1 ifma", func(t *testing.T) {
 		testAdder[bls12381.G1Affine, fp.Element, *fp.Element](t, newG1IFMA(), g1Coordinates)
 	})
+	t.Run("g2 ifma", func(t *testing.T) {
+		testAdder[bls12381.G2Affine, bls12381.E2, *bls12381.E2](t, newG2IFMA(), g2Coordinates)
+	})
 }
 
 // Results that are only nearly reduced must be as good as their canonical values in
@@ -153,25 +156,29 @@ func TestAdderChains(t *testing.T) {
 		t.Log("no AVX-512 IFMA here: nothing to chain")
 		return
 	}
+	testChains[bls12381.G1Affine, fp.Element, *fp.Element](t, newG1IFMA(), newG1Generic(), g1Coordinates)
+	testChains[bls12381.G2Affine, bls12381.E2, *bls12381.E2](t, newG2IFMA(), newG2Generic(), g2Coordinates)
+}
+
+func testChains[P, F comparable, PF field[F]](t *testing.T, fast, plain adder[P], draw func(*rand.Rand) point[F]) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	const n = 512
-	want := randomPoints[fp.Element, *fp.Element](rng, n, 0, g1Coordinates)
-	got := asPoints[bls12381.G1Affine](append([]point[fp.Element](nil), want...))
-	plain, fast := newG1Generic(), newG1IFMA()
+	const n = 1 << 12
+	want := asPoints[P](randomPoints[F, PF](rng, n, 0, draw))
+	got := append([]P(nil), want...)
 	for m := n / 2; m > 0; m /= 2 {
 		var a, b []entry
 		var out []uint32
 		for i := range m {
 			a, b, out = append(a, entry(4*i)), append(b, entry(4*i+2)), append(out, uint32(i))
 		}
-		next, nextWant := make([]bls12381.G1Affine, m), make([]bls12381.G1Affine, m)
+		next, nextWant := make([]P, m), make([]P, m)
 		fast.add(next, got, a, b, out, true)
-		plain.add(nextWant, asPoints[bls12381.G1Affine](want), a, b, out, true)
-		got, want = next, coordinates[bls12381.G1Affine, fp.Element](nextWant)
+		plain.add(nextWant, want, a, b, out, true)
+		got, want = next, nextWant
 		for i := range next {
 			p := next[i]
 			fast.canonical(&p)
-			require.Equal(t, nextWant[i], p, "level of %d", m)
+			require.Equal(t, want[i], p, "level of %d", m)
 		}
 	}
 }
@@ -194,7 +201,11 @@ func BenchmarkAdder(b *testing.B) {
 			x, y, out = append(x, rng.Uint32N(uint32(set/2))<<1), append(y, (uint32(set/2)+rng.Uint32N(uint32(set/2)))<<1), append(out, uint32(i))
 		}
 		dst := make([]bls12381.G1Affine, n)
-		for name, a := range map[string]adder[bls12381.G1Affine]{"generic": newG1Generic(), "ifma": newG1IFMA()} {
+		adders := map[string]adder[bls12381.G1Affine]{"generic": newG1Generic()}
+		if haveIFMA() {
+			adders["ifma"] = newG1IFMA()
+		}
+		for name, a := range adders {
 			b.Run(fmt.Sprintf("set=2^%d/kernel=%s", log, name), func(b *testing.B) {
 				runtime.LockOSThread()
 				defer runtime.UnlockOSThread()

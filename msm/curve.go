@@ -88,7 +88,7 @@ func g1Curve(ifma bool) *curve[bls12381.G1Affine, bls12381.G1Jac] {
 func g2Curve(ifma bool) *curve[bls12381.G2Affine, bls12381.G2Jac] {
 	type P = bls12381.G2Affine
 	type J = bls12381.G2Jac
-	return &curve[P, J]{
+	c := &curve[P, J]{
 		infinite: func(p *P) bool { return p.IsInfinity() },
 		neg:      func(dst, src *P) { dst.Neg(src) },
 		addMixed: func(j *J, p *P) { j.AddMixed(p) },
@@ -104,4 +104,8 @@ func g2Curve(ifma bool) *curve[bls12381.G2Affine, bls12381.G2Jac] {
 		newAdder: func() adder[P] { return newG2Generic() },
 		slice:    1 << 13,
 	}
+	if ifma {
+		c.newAdder = newG2IFMA
+	}
+	return c
 }

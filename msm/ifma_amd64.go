@@ -14,12 +14,26 @@ import (
 )
 
 //go:generate go run ../internal/ifmagen -part g1 -out g1_ifma_amd64.s
+//go:generate go run ../internal/ifmagen -part g2 -out g2_ifma_amd64.s
 
+// g1Forward and g2Forward fill a record for each of n groups of eight pairs: of src[a] and
+// src[b], by entries. k is the table of constants.
+//
 //go:noescape
 func g1Forward(k, rec *uint64, src *byte, a, b *uint32, n int)
 
 //go:noescape
+func g2Forward(k, rec *uint64, src *byte, a, b *uint32, n int)
+
+// g1Backward and g2Backward write the sums of n groups to dst[out], from the last group,
+// which rec and out point to, to the first. tmp starts with the inverses of the two
+// chains of products.
+//
+//go:noescape
 func g1Backward(k, rec, tmp *uint64, dst *byte, out *uint32, n int)
+
+//go:noescape
+func g2Backward(k, rec, tmp *uint64, dst *byte, out *uint32, n int)
 
 func haveIFMA() bool {
 	x := cpu.X86
@@ -34,10 +48,10 @@ const (
 	mask52   = 1<<52 - 1
 )
 
-// ifmaConstants is the table that internal/ifmagen's code reads: p, 2p, 3p, 2^416-p in
+// ifmaConstants is the table that internal/ifmagen's code reads: p to 4p, 2^416-p in
 // limbs, then single words, then vectors of indices.
-var ifmaConstants = sync.OnceValue(func() *[4*limbs + 4 + 16]uint64 {
-	t := new([4*limbs + 4 + 16]uint64)
+var ifmaConstants = sync.OnceValue(func() *[5*limbs + 4 + 16]uint64 {
+	t := new([5*limbs + 4 + 16]uint64)
 	p := fp.Modulus()
 	put := func(at int, v *big.Int) {
 		v = new(big.Int).Set(v)
@@ -46,13 +60,13 @@ var ifmaConstants = sync.OnceValue(func() *[4*limbs + 4 + 16]uint64 {
 			v.Rsh(v, 52)
 		}
 	}
-	for m := range 3 {
+	for m := range 4 {
 		put(m*limbs, new(big.Int).Mul(p, big.NewInt(int64(m+1))))
 	}
-	put(3*limbs, new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 52*limbs), p))
+	put(4*limbs, new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 52*limbs), p))
 	two52 := new(big.Int).Lsh(big.NewInt(1), 52)
 	inv := new(big.Int).ModInverse(p, two52)
-	one := t[4*limbs:]
+	one := t[5*limbs:]
 	one[0] = new(big.Int).Sub(two52, inv).Uint64()
 	one[1] = mask52
 	one[2] = (1 << 52) / (t[limbs-1] + 1)
@@ -63,18 +77,26 @@ var ifmaConstants = sync.OnceValue(func() *[4*limbs + 4 + 16]uint64 {
 })
 
 const (
-	// ifmaBatch is how many additions share one inversion. Their records, 3 KiB for
-	// eight, are to stay in the second-level cache.
+	// ifmaBatch is how many additions at most share one inversion.
 	ifmaBatch = 1024
-	// fetchAhead is how many entries beyond a batch the kernel may read.
-	fetchAhead  = 64
-	recordWords = 6 * vecWords
-	prefixAt    = 5 * vecWords
+	// fetchAhead is how many entries beyond a batch the kernels may read.
+	fetchAhead = 64
 )
 
-// g1IFMA adds points of G1 eight at a time. Its results, unlike everybody else's, are
+// ifmaKernel is the pair of kernels of a group. The records of a batch, in vectors for
+// eight additions, are to stay in the second-level cache.
+type ifmaKernel struct {
+	batch    int
+	record   int // vectors
+	prefix   int // which of them is the chain's product
+	forward  func(k, rec *uint64, src *byte, a, b *uint32, n int)
+	backward func(k, rec, tmp *uint64, dst *byte, out *uint32, n int)
+}
+
+// ifmaAdder adds points eight at a time. Its results, unlike everybody else's, are
 // reduced only to below p·(1+2^-9), which the kernels accept and canonical finishes.
-type g1IFMA struct {
+type ifmaAdder[P, F any, PF field[F]] struct {
+	kernel ifmaKernel
 	// records: two that hold the start of the two chains of products, then the batch.
 	records []uint64
 	tmp     []uint64
@@ -84,17 +106,35 @@ type g1IFMA struct {
 }
 
 func newG1IFMA() adder[bls12381.G1Affine] {
-	g := &g1IFMA{
-		records: aligned((2 + ifmaBatch/lanes) * recordWords),
-		tmp:     aligned(5 * vecWords),
+	return newIFMA[bls12381.G1Affine, fp.Element, *fp.Element](ifmaKernel{1024, 6, 5, g1Forward, g1Backward})
+}
+
+func newG2IFMA() adder[bls12381.G2Affine] {
+	return newIFMA[bls12381.G2Affine, bls12381.E2, *bls12381.E2](ifmaKernel{512, 12, 11, g2Forward, g2Backward})
+}
+
+func newIFMA[P, F any, PF field[F]](k ifmaKernel) adder[P] {
+	g := &ifmaAdder[P, F, PF]{
+		kernel:  k,
+		records: aligned((2 + k.batch/lanes) * k.record * vecWords),
+		tmp:     aligned(12 * vecWords),
 	}
 	one := fp.One()
 	for r := range 2 {
 		for lane := range lanes {
-			toLane(g.records[r*recordWords+prefixAt:], lane, &one)
+			toLane(g.prefix(r), lane, &one)
 		}
 	}
 	return g
+}
+
+// record is where a record starts, prefix its product.
+func (g *ifmaAdder[P, F, PF]) record(r int) []uint64 {
+	return g.records[r*g.kernel.record*vecWords:]
+}
+
+func (g *ifmaAdder[P, F, PF]) prefix(r int) []uint64 {
+	return g.record(r)[g.kernel.prefix*vecWords:]
 }
 
 // aligned makes a slice that starts on a cache line.
@@ -154,15 +194,19 @@ func canonical(e *fp.Element) {
 	}
 }
 
-func (g *g1IFMA) canonical(p *bls12381.G1Affine) {
-	canonical(&p.X)
-	canonical(&p.Y)
+// canonical works on the base-field coordinates, of which a point is an array.
+func (g *ifmaAdder[P, F, PF]) canonical(p *P) {
+	n := int(unsafe.Sizeof(*p) / unsafe.Sizeof(fp.Element{}))
+	c := unsafe.Slice((*fp.Element)(unsafe.Pointer(p)), n)
+	for i := range c {
+		canonical(&c[i])
+	}
 }
 
-func (g *g1IFMA) add(dst, src []bls12381.G1Affine, a, b []entry, out []uint32, clean bool) bool {
+func (g *ifmaAdder[P, F, PF]) add(dst, src []P, a, b []entry, out []uint32, clean bool) bool {
 	still := true
 	for len(a) > 0 {
-		n := min(len(a), ifmaBatch)
+		n := min(len(a), g.kernel.batch)
 		copy(g.a[:], a[:min(len(a), n+fetchAhead)])
 		copy(g.b[:], b[:min(len(b), n+fetchAhead)])
 		copy(g.out[:n], out)
@@ -176,26 +220,26 @@ func (g *g1IFMA) add(dst, src []bls12381.G1Affine, a, b []entry, out []uint32, c
 
 // batch adds the first n pairs of g.a and g.b. If two of a pair have the same abscissa it
 // writes nothing and returns false.
-func (g *g1IFMA) batch(dst, src []bls12381.G1Affine, n int) bool {
+func (g *ifmaAdder[P, F, PF]) batch(dst, src []P, n int) bool {
 	groups := (n + lanes - 1) / lanes
 	// The last group is filled with copies of the last pair: same result, same place.
 	for i := n; i < groups*lanes; i++ {
 		g.a[i], g.b[i], g.out[i] = g.a[n-1], g.b[n-1], g.out[n-1]
 	}
 	k := &ifmaConstants()[0]
-	g1Forward(k, &g.records[2*recordWords], (*byte)(unsafe.Pointer(unsafe.SliceData(src))), &g.a[0], &g.b[0], groups)
+	g.kernel.forward(k, &g.record(2)[0], (*byte)(unsafe.Pointer(unsafe.SliceData(src))), &g.a[0], &g.b[0], groups)
 	if !g.invert(groups) {
 		return false
 	}
-	g1Backward(k, &g.records[(groups+1)*recordWords], &g.tmp[0],
+	g.kernel.backward(k, &g.record(groups + 1)[0], &g.tmp[0],
 		(*byte)(unsafe.Pointer(unsafe.SliceData(dst))), &g.out[(groups-1)*lanes], groups)
 	return true
 }
 
-// chainFactor, as words, is 2^432 mod p. The kernel's products shed 2^416 a
+// chainFactor, as words, is 2^432 mod p. The kernels' products shed 2^416 a
 // multiplication where gnark-crypto's shed 2^384; with raw value v of a chain's product,
-// g1Backward wants to start from v^-1·2^816 for slopes to come out times 2^400, so that
-// their squares come out times 2^384. Inverse gives v^-1·2^768.
+// the backward kernels want to start from v^-1·2^816 for slopes to come out times 2^400,
+// so that their squares come out times 2^384. Inverse gives v^-1·2^768.
 var chainFactor = sync.OnceValue(func() fp.Element {
 	var e fp.Element
 	e.SetBigInt(new(big.Int).Lsh(big.NewInt(1), 48)) // times 2^384 by its Montgomery form
@@ -203,13 +247,12 @@ var chainFactor = sync.OnceValue(func() fp.Element {
 })
 
 // invert puts the inverses of the products of the two chains in each lane, which the last
-// two records hold, where g1Backward starts from.
-func (g *g1IFMA) invert(groups int) bool {
+// two records hold, where the backward kernel starts from.
+func (g *ifmaAdder[P, F, PF]) invert(groups int) bool {
 	var prefix [2*lanes + 1]fp.Element
 	prefix[0].SetOne()
 	for i := range g.chains {
-		record := groups + 1 - i/lanes
-		g.chains[i] = fromLane(g.records[record*recordWords+prefixAt:], i%lanes)
+		g.chains[i] = fromLane(g.prefix(groups+1-i/lanes), i%lanes)
 		prefix[i+1].Mul(&prefix[i], &g.chains[i])
 	}
 	acc := prefix[2*lanes]
@@ -218,11 +261,11 @@ func (g *g1IFMA) invert(groups int) bool {
 	}
 	acc.Inverse(&acc)
 	factor := chainFactor()
+	acc.Mul(&acc, &factor)
 	for i := 2*lanes - 1; i >= 0; i-- {
 		var inv fp.Element
 		inv.Mul(&acc, &prefix[i])
 		acc.Mul(&acc, &g.chains[i])
-		inv.Mul(&inv, &factor)
 		toLane(g.tmp[i/lanes*vecWords:], i%lanes, &inv)
 	}
 	return true
@@ -230,18 +273,19 @@ func (g *g1IFMA) invert(groups int) bool {
 
 // careful adds pairs of which some are equal, opposite or infinite: those one by one,
 // the others in a batch.
-func (g *g1IFMA) careful(dst, src []bls12381.G1Affine, a, b []entry, out []uint32) bool {
+func (g *ifmaAdder[P, F, PF]) careful(dst, src []P, a, b []entry, out []uint32) bool {
 	n, clean := 0, true
+	d := coordinates[P, F](dst)
 	for i := range a {
-		p, q := src[a[i]>>1], src[b[i]>>1]
-		g.canonical(&p)
-		g.canonical(&q)
-		if p.X.Equal(&q.X) || p.IsInfinity() || q.IsInfinity() {
-			sum := addSpecial[fp.Element, *fp.Element](
-				signed[fp.Element, *fp.Element](&point[fp.Element]{X: p.X, Y: p.Y}, a[i]),
-				signed[fp.Element, *fp.Element](&point[fp.Element]{X: q.X, Y: q.Y}, b[i]))
-			dst[out[i]] = bls12381.G1Affine{X: sum.X, Y: sum.Y}
-			clean = clean && !dst[out[i]].IsInfinity()
+		pair := [2]P{src[a[i]>>1], src[b[i]>>1]}
+		g.canonical(&pair[0])
+		g.canonical(&pair[1])
+		c := coordinates[P, F](pair[:])
+		var dx F
+		PF(&dx).Sub(&c[1].X, &c[0].X)
+		if PF(&dx).IsZero() || isInfinite[F, PF](&c[0]) || isInfinite[F, PF](&c[1]) {
+			d[out[i]] = addSpecial[F, PF](signed[F, PF](&c[0], a[i]), signed[F, PF](&c[1], b[i]))
+			clean = clean && !isInfinite[F, PF](&d[out[i]])
 			continue
 		}
 		g.a[n], g.b[n], g.out[n] = a[i], b[i], out[i]

@@ -2,7 +2,6 @@ package ntt_test
 
 import (
 	"context"
-	"fmt"
 	"testing"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
@@ -101,47 +100,4 @@ func TestSameAsGnark(t *testing.T) {
 	want, b2, c2 := vectors()
 	gnarkQuotient(fft.NewDomain(1<<log), want, b2, c2)
 	require.Equal(t, want, a)
-}
-
-func BenchmarkQuotient(b *testing.B) {
-	for _, log := range []int{16, 18, 20, 22} {
-		n := 1 << log
-		x, y, z := ntttest.Vector("random", n, 1), ntttest.Vector("random", n, 2), ntttest.Vector("random", n, 3)
-		b.Run(fmt.Sprintf("n=2^%d/engine=filgroth", log), func(b *testing.B) {
-			e := engine(b, ntt.Config{})
-			d, err := ntt.NewDomain(uint64(n))
-			require.NoError(b, err)
-			for b.Loop() {
-				require.NoError(b, e.Quotient(context.Background(), d, x, y, z))
-			}
-		})
-		b.Run(fmt.Sprintf("n=2^%d/engine=gnark-crypto", log), func(b *testing.B) {
-			d := fft.NewDomain(uint64(n))
-			for b.Loop() {
-				gnarkQuotient(d, x, y, z)
-			}
-		})
-	}
-}
-
-func BenchmarkTransform(b *testing.B) {
-	for _, log := range []int{16, 18, 20, 22} {
-		n := 1 << log
-		v := ntttest.Vector("random", n, 1)
-		b.Run(fmt.Sprintf("n=2^%d/engine=filgroth", log), func(b *testing.B) {
-			e := engine(b, ntt.Config{})
-			d, err := ntt.NewDomain(uint64(n))
-			require.NoError(b, err)
-			for b.Loop() {
-				require.NoError(b, e.Transform(context.Background(), d, v, ntt.Forward, ntt.Plain))
-			}
-		})
-		b.Run(fmt.Sprintf("n=2^%d/engine=gnark-crypto", log), func(b *testing.B) {
-			d := fft.NewDomain(uint64(n))
-			for b.Loop() {
-				d.FFT(v, fft.DIF)
-				fft.BitReverse(v)
-			}
-		})
-	}
 }

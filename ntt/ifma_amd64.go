@@ -61,10 +61,10 @@ const (
 	mask52   = 1<<52 - 1
 )
 
-// ifmaConstants is the table that the kernels read: r, 2r, 3r, 2^260-r in limbs, then
+// ifmaConstants is the table that the kernels read: r, 2r, 3r, 4r, 2^260-r in limbs, then
 // single words, then vectors of indices.
-var ifmaConstants = sync.OnceValue(func() *[4*limbs + 4 + 16]uint64 {
-	t := new([4*limbs + 4 + 16]uint64)
+var ifmaConstants = sync.OnceValue(func() *[5*limbs + 4 + 16]uint64 {
+	t := new([5*limbs + 4 + 16]uint64)
 	r := fr.Modulus()
 	put := func(at int, v *big.Int) {
 		v = new(big.Int).Set(v)
@@ -73,13 +73,13 @@ var ifmaConstants = sync.OnceValue(func() *[4*limbs + 4 + 16]uint64 {
 			v.Rsh(v, 52)
 		}
 	}
-	for m := range 3 {
+	for m := range 4 {
 		put(m*limbs, new(big.Int).Mul(r, big.NewInt(int64(m+1))))
 	}
-	put(3*limbs, new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 52*limbs), r))
+	put(4*limbs, new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 52*limbs), r))
 	two52 := new(big.Int).Lsh(big.NewInt(1), 52)
 	inv := new(big.Int).ModInverse(r, two52)
-	one := t[4*limbs:]
+	one := t[5*limbs:]
 	one[0] = new(big.Int).Sub(two52, inv).Uint64()
 	one[1] = mask52
 	one[2] = (1 << 52) / (t[limbs-1] + 1)

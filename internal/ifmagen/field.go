@@ -8,8 +8,10 @@ type field struct {
 
 	acc   []string // n+1 accumulators
 	a     []string // n registers for the first factor
-	p     []string // n registers that hold the modulus
+	a2    []string // n for the first factor of a second product, if any
+	p     []string // n registers that hold the modulus; none if it is read from memory
 	b     string   // a limb of the second factor
+	b2    string   // and of a second product's
 	q     string   // Montgomery's multiple of the modulus
 	mask  string   // 2^52-1
 	pinv  string   // -1/p mod 2^52
@@ -18,9 +20,9 @@ type field struct {
 }
 
 // Offsets in the table of constants, in bytes, for n limbs.
-func (f *field) offP(mult int) int { return 8 * f.n * (mult - 1) } // p, 2p, 3p
-func (f *field) offN() int         { return 8 * f.n * 3 }          // 2^(52n) - p
-func (f *field) offPinv() int      { return 8 * f.n * 4 }
+func (f *field) offP(mult int) int { return 8 * f.n * (mult - 1) } // p, 2p, 3p, 4p
+func (f *field) offN() int         { return 8 * f.n * 4 }          // 2^(52n) - p
+func (f *field) offPinv() int      { return 8 * f.n * 5 }
 func (f *field) offMask() int      { return f.offPinv() + 8 }
 func (f *field) offMu() int        { return f.offPinv() + 16 } // 2^52 over the top limb of p plus 1
 func (f *field) offSlack() int     { return f.offPinv() + 24 } // minus what lower limbs can borrow
@@ -28,11 +30,26 @@ func (f *field) offVectors() int   { return f.offPinv() + 32 } // vectors of eig
 
 // loadConstants fills the registers that hold constants.
 func (f *field) loadConstants() {
-	for j := range f.n {
-		f.g.op("VPBROADCASTQ", mem(f.offP(1)+8*j, f.konst), f.p[j])
-	}
+	f.loadModulus()
 	f.g.op("VPBROADCASTQ", mem(f.offPinv(), f.konst), f.pinv)
 	f.g.op("VPBROADCASTQ", mem(f.offMask(), f.konst), f.mask)
+}
+
+func (f *field) loadModulus() {
+	for j := range f.p {
+		f.g.op("VPBROADCASTQ", mem(f.offP(1)+8*j, f.konst), f.p[j])
+	}
+}
+
+// withModulus does op with limb j of the modulus.
+func (f *field) withModulus(op string, j int, operands ...string) {
+	p := mem(f.offP(1)+8*j, f.konst)
+	if f.p != nil {
+		p = f.p[j]
+	} else {
+		op += ".BCST"
+	}
+	f.g.op(op, append([]string{p}, operands...)...)
 }
 
 func (f *field) load(regs []string, off int, base string) {
@@ -47,24 +64,41 @@ func (f *field) store(regs []string, off int, base string) {
 	}
 }
 
+// factors are the two sides of a product: registers, and memory of one limb every step
+// bytes, read with the instruction load.
+type factors struct {
+	a    []string
+	load string
+	step int
+	off  int
+	base string
+	b    string
+}
+
 // mul multiplies the vector in f.a by the vector at off(base), divided by 2^(52n), modulo
 // p. The factors have normalised limbs, and their product is below 2^(52n)·p/2^13. The
 // result is below p·(1+2^-13), in the returned registers, limbs below 2^60: to be
 // normalised, or to be added to others first.
 //
-// It is Montgomery's multiplication limb by limb of the second factor; the accumulators
-// move down by renaming. between, if not nil, is called once a round to mix in code that
-// uses none of the field's registers.
+// between, if not nil, is called once a round to mix in code that uses none of the
+// field's registers.
 func (f *field) mul(off int, base string, between func(round int)) []string {
-	return f.multiply("VMOVDQU64", 64, off, base, between)
+	return f.multiply(between, factors{f.a, "VMOVDQU64", 64, off, base, f.b})
+}
+
+// mulSum is the sum of f.a times the vector at off and f.a2 times that at off2.
+func (f *field) mulSum(off, off2 int, base string, between func(round int)) []string {
+	return f.multiply(between, factors{f.a, "VMOVDQU64", 64, off, base, f.b}, factors{f.a2, "VMOVDQU64", 64, off2, base, f.b2})
 }
 
 // mulBroadcast is mul by one element, n words at off(base), in all lanes.
 func (f *field) mulBroadcast(off int, base string) []string {
-	return f.multiply("VPBROADCASTQ", 8, off, base, nil)
+	return f.multiply(nil, factors{f.a, "VPBROADCASTQ", 8, off, base, f.b})
 }
 
-func (f *field) multiply(load string, step, off int, base string, between func(round int)) []string {
+// multiply is Montgomery's multiplication, limb by limb of the second factors; the
+// accumulators move down by renaming.
+func (f *field) multiply(between func(round int), products ...factors) []string {
 	g, n := f.g, f.n
 	reg := func(i, j int) string { return f.acc[(i+j)%(n+1)] }
 	for _, r := range f.acc {
@@ -72,28 +106,36 @@ func (f *field) multiply(load string, step, off int, base string, between func(r
 	}
 	for i := range n {
 		t := func(j int) string { return reg(i, j) }
-		g.op(load, mem(off+step*i, base), f.b)
-		g.op("VPMADD52LUQ", f.b, f.a[0], t(0))
+		for _, x := range products {
+			g.op(x.load, mem(x.off+x.step*i, x.base), x.b)
+		}
+		for _, x := range products {
+			g.op("VPMADD52LUQ", x.b, x.a[0], t(0))
+		}
 		g.op("VPXORQ", f.q, f.q, f.q)
-		for j := 1; j < n; j++ {
-			if j == 3 {
-				g.op("VPMADD52LUQ", f.pinv, t(0), f.q)
+		for k, x := range products {
+			for j := 1; j < n; j++ {
+				if j == 3 && k == len(products)-1 {
+					g.op("VPMADD52LUQ", f.pinv, t(0), f.q)
+				}
+				g.op("VPMADD52LUQ", x.b, x.a[j], t(j))
 			}
-			g.op("VPMADD52LUQ", f.b, f.a[j], t(j))
 		}
-		for j := range n {
-			g.op("VPMADD52HUQ", f.b, f.a[j], t(j+1))
+		for _, x := range products {
+			for j := range n {
+				g.op("VPMADD52HUQ", x.b, x.a[j], t(j+1))
+			}
 		}
-		g.op("VPMADD52LUQ", f.q, f.p[0], t(0))
-		g.op("VPMADD52HUQ", f.q, f.p[0], t(1))
+		f.withModulus("VPMADD52LUQ", 0, f.q, t(0))
+		f.withModulus("VPMADD52HUQ", 0, f.q, t(1))
 		for j := 2; j < n; j++ {
-			g.op("VPMADD52LUQ", f.q, f.p[j], t(j))
+			f.withModulus("VPMADD52LUQ", j, f.q, t(j))
 		}
-		g.op("VPMADD52LUQ", f.q, f.p[1], t(1))
+		f.withModulus("VPMADD52LUQ", 1, f.q, t(1))
 		g.op("VPSRLQ", imm(52), t(0), f.tmp)
 		g.op("VPADDQ", f.tmp, t(1), t(1))
 		for j := 1; j < n; j++ {
-			g.op("VPMADD52HUQ", f.q, f.p[j], t(j+1))
+			f.withModulus("VPMADD52HUQ", j, f.q, t(j+1))
 		}
 		// What was limb 0 is done with and becomes the next top limb.
 		g.op("VPXORQ", t(0), t(0), t(0))
@@ -106,6 +148,35 @@ func (f *field) multiply(load string, step, off int, base string, between func(r
 		out[j] = reg(n, j)
 	}
 	return out
+}
+
+// move copies registers.
+func (f *field) move(from, to []string) {
+	for j := range from {
+		f.g.op("VMOVDQA64", from[j], to[j])
+	}
+}
+
+// negated loads mult·p minus the vector at off(base), normalised.
+func (f *field) negated(dst []string, mult, off int, base string) {
+	for j, r := range dst {
+		f.g.op("VPBROADCASTQ", mem(f.offP(mult)+8*j, f.konst), r)
+	}
+	f.subMem(off, base, dst)
+	f.normalise(dst)
+}
+
+// negateLanes replaces the lanes of v that mask names by p - v, limb by limb.
+func (f *field) negateLanes(v []string, mask string) {
+	for j := range v {
+		p := f.tmp
+		if f.p != nil {
+			p = f.p[j]
+		} else {
+			f.g.op("VPBROADCASTQ", mem(f.offP(1)+8*j, f.konst), p)
+		}
+		f.g.op("VPSUBQ", v[j], p, mask, v[j])
+	}
 }
 
 // normalise carries, with sign, from limb to limb, and cuts the top limb to 52 bits.

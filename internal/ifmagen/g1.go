@@ -55,11 +55,11 @@ func (g *gen) g1Forward() {
 
 	x, yy := g.g1Points(f, "R8", "K1")
 	f.store(x, recX1, "DI")
-	g.signed(f, yy, "K1")
+	f.negateLanes(yy, "K1")
 	f.store(yy, recY1, "DI")
 
 	x, yy = g.g1Points(f, "R9", "K1")
-	g.signed(f, yy, "K1")
+	f.negateLanes(yy, "K1")
 	f.subMem(recY1, "DI", yy)
 	f.addMultiple(2, yy)
 	f.normalise(yy)
@@ -73,9 +73,7 @@ func (g *gen) g1Forward() {
 	f.addMultiple(2, x)
 	f.normalise(x)
 	f.store(x, recDX, "DI")
-	for j := range x {
-		g.op("VMOVDQA64", x[j], f.a[j])
-	}
+	f.move(x, f.a)
 	t := f.mul(recPrefix-2*recSize, "DI", func(round int) { g.prefetch(round) })
 	f.normalise(t)
 	f.store(t, recPrefix, "DI")
@@ -133,17 +131,8 @@ func (g *gen) g1Points(f *field, list, mask string) (x, yy []string) {
 	free := append(zs(8, 4), cols[:4]...)
 	yy = free
 	f.to52(ycols, yy)
-	for j := range f.n {
-		g.op("VPBROADCASTQ", mem(f.offP(1)+8*j, f.konst), f.p[j])
-	}
+	f.loadModulus()
 	return x, yy
-}
-
-// signed replaces the lanes of v that mask names by p - v, limb by limb.
-func (g *gen) signed(f *field, v []string, mask string) {
-	for j := range v {
-		g.op("VPSUBQ", v[j], f.p[j], mask, v[j])
-	}
 }
 
 // g1Backward: func g1Backward(k, rec, tmp *uint64, dst *G1Affine, out *uint32, n int)
@@ -180,9 +169,7 @@ func (g *gen) g1Backward() {
 	t = f.mul(recDY, "DI", nil)
 	f.normalise(t)
 	f.store(t, tmpLambda, "R9")
-	for j, r := range t {
-		g.op("VMOVDQA64", r, f.a[j])
-	}
+	f.move(t, f.a)
 	g.comment("x3 = lambda^2 - x1 - x2")
 	t = f.mul(tmpLambda, "R9", nil)
 	f.subMem(recSum, "DI", t)
@@ -240,7 +227,5 @@ func (g *gen) g1Store(f *field, t []string) {
 			g.op("VEXTRACTI64X4", imm(1), tail[h[0]], fmt.Sprintf("64(SI)(%s*1)", r))
 		}
 	}
-	for j := range f.n {
-		g.op("VPBROADCASTQ", mem(f.offP(1)+8*j, f.konst), f.p[j])
-	}
+	f.loadModulus()
 }

@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	part := flag.String("part", "", "g1 or ntt")
+	part := flag.String("part", "", "g1, g2 or ntt")
 	out := flag.String("out", "", "file to write")
 	flag.Parse()
 	g := &gen{}
@@ -28,6 +28,8 @@ func main() {
 	switch *part {
 	case "g1":
 		g.g1()
+	case "g2":
+		g.g2()
 	case "ntt":
 		g.ntt()
 	default:
