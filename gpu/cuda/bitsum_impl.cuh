@@ -16,6 +16,9 @@ size_t bitsum_temp_bytes(size_t words);
 // Level 0 sums points[list[2i]] + points[list[2i+1]]; level l > 0 sums neighbours of the level before.
 template <class F, bool FIRST>
 struct RowPairs {
+  struct Ref {
+    uint32_t i, p, q;
+  };
   const uint32_t* total;  // of points at level 0
   int level;
   const Affine<F>* in;
@@ -25,15 +28,12 @@ struct RowPairs {
   FG_D uint32_t items() const { return uint32_t((uint64_t(*total) + (uint64_t(1) << level) - 1) >> level); }
   FG_D uint32_t count() const { return items() / 2; }
   FG_D uint32_t at(uint32_t k) const { return FIRST ? list[k] : k; }
-  FG_D void load_x(uint32_t i, F& x1, F& x2) const {
-    x1 = load_vec(&in[at(2 * i)].x);
-    x2 = load_vec(&in[at(2 * i + 1)].x);
-  }
-  FG_D void load(uint32_t i, Affine<F>& p, Affine<F>& q) const {
-    p = load_vec(&in[at(2 * i)]);
-    q = load_vec(&in[at(2 * i + 1)]);
-  }
-  FG_D void store(uint32_t i, const Affine<F>& r) const { store_vec(&out[i], r); }
+  FG_D Ref ref(uint32_t i) const { return {i, at(2 * i), at(2 * i + 1)}; }
+  FG_D const Affine<F>* first(const Ref& r) const { return in + r.p; }
+  FG_D const Affine<F>* second(const Ref& r) const { return in + r.q; }
+  FG_D bool negate_first(const Ref&) const { return false; }
+  FG_D bool negate_second(const Ref&) const { return false; }
+  FG_D Affine<F>* target(const Ref& r) const { return &out[r.i]; }
 };
 
 // The odd one out of a level moves on alone.

@@ -16,65 +16,45 @@ constexpr uint32_t ENTRIES = 1u << BITS;          // of a window's table
 constexpr size_t CHUNK = size_t(1) << 22;         // scalars of one pass
 constexpr int THREADS = 256;
 
-// Reads memory that the same kernel writes (each element only by the thread that read it).
-template <class F>
-FG_D Affine<F> load_written(const Affine<F>* p) {
-  const uint4* s = reinterpret_cast<const uint4*>(p);
-  Affine<F> r;
-  uint32_t* d = reinterpret_cast<uint32_t*>(&r);
-  FG_UNROLL
-  for (int i = 0; i < int(sizeof(r) / 16); i++) {
-    uint4 v = s[i];
-    d[4 * i] = v.x;
-    d[4 * i + 1] = v.y;
-    d[4 * i + 2] = v.z;
-    d[4 * i + 3] = v.w;
-  }
-  return r;
-}
-
 // Doubles the filled part of every window's table: entry 2^k + j = entry 2^k + entry j for 1 <= j <= 2^k.
 template <class F>
 struct GrowTable {
+  struct Ref {
+    uint32_t window, j;
+  };
   Affine<F>* table;
   int k;
 
   FG_D uint32_t count() const { return uint32_t(WINDOWS) << k; }
-  FG_D void load_x(uint32_t i, F& x1, F& x2) const {
-    Affine<F> p, q;
-    load(i, p, q);
-    x1 = p.x;
-    x2 = q.x;
-  }
-  FG_D void load(uint32_t i, Affine<F>& p, Affine<F>& q) const {
-    const Affine<F>* t = table + size_t(i >> k) * ENTRIES;
-    p = load_written(&t[1u << k]);
-    q = load_written(&t[(i & ((1u << k) - 1)) + 1]);
-  }
-  FG_D void store(uint32_t i, const Affine<F>& r) const {
-    uint32_t d = (1u << k) + (i & ((1u << k) - 1)) + 1;
-    if (d < ENTRIES) store_vec(&table[size_t(i >> k) * ENTRIES + d], r);
+  FG_D Ref ref(uint32_t i) const { return {i >> k, (i & ((1u << k) - 1)) + 1}; }
+  FG_D const Affine<F>* first(const Ref& r) const { return table + size_t(r.window) * ENTRIES + (1u << k); }
+  FG_D const Affine<F>* second(const Ref& r) const { return table + size_t(r.window) * ENTRIES + r.j; }
+  FG_D bool negate_first(const Ref&) const { return false; }
+  FG_D bool negate_second(const Ref&) const { return false; }
+  FG_D Affine<F>* target(const Ref& r) const {
+    uint32_t d = (1u << k) + r.j;
+    return d < ENTRIES ? &table[size_t(r.window) * ENTRIES + d] : nullptr;
   }
 };
 
 // out[i] += entry digit[i] of one window.
 template <class F>
 struct AddEntry {
+  struct Ref {
+    uint32_t i, digit;
+  };
   uint32_t n;
   const Affine<F>* table;
-  const uint16_t* digit;
+  const uint16_t* digits;
   Affine<F>* out;
 
   FG_D uint32_t count() const { return n; }
-  FG_D void load_x(uint32_t i, F& x1, F& x2) const {
-    x1 = load_written(&out[i]).x;
-    x2 = load_vec(&table[digit[i]].x);
-  }
-  FG_D void load(uint32_t i, Affine<F>& p, Affine<F>& q) const {
-    p = load_written(&out[i]);
-    q = load_vec(&table[digit[i]]);
-  }
-  FG_D void store(uint32_t i, const Affine<F>& r) const { store_vec(&out[i], r); }
+  FG_D Ref ref(uint32_t i) const { return {i, digits[i]}; }
+  FG_D const Affine<F>* first(const Ref& r) const { return out + r.i; }
+  FG_D const Affine<F>* second(const Ref& r) const { return table + r.digit; }
+  FG_D bool negate_first(const Ref&) const { return false; }
+  FG_D bool negate_second(const Ref&) const { return false; }
+  FG_D Affine<F>* target(const Ref& r) const { return &out[r.i]; }
 };
 
 __global__ void window_digits_kernel(const Fr* scalars, uint32_t n, uint16_t* digits) {

@@ -16,12 +16,12 @@ constexpr size_t MSM_MAX_CHUNK = size_t(1) << 28;
 inline int msm_windows(int window) { return (FrParams::BITS + window - 1) / window; }
 
 // Window with the least work: an addition to a bucket with its gather and sort costs about 9.5
-// multiplications, a bucket's part of the reduction 26.
+// multiplications, a bucket's part of the reduction 22.
 inline int msm_choose_window(size_t n) {
   int best = 1;
   double least = 0;
   for (int c = 3; c <= MSM_MAX_WINDOW; c++) {
-    double cost = msm_windows(c) * (9.5 * double(n) + 26.0 * double(size_t(1) << (c - 1)));
+    double cost = msm_windows(c) * (9.5 * double(n) + 22.0 * double(size_t(1) << (c - 1)));
     if (best == 1 || cost < least) {
       best = c;
       least = cost;
@@ -42,12 +42,11 @@ struct MsmArrays {
   uint2* pair;
   unsigned char *sort_temp, *scan_temp, *scratch;
   Affine<F> *points1, *points2, *finished;
-  PartSum<F>* parts;
   XYZZ<F>* out;
 
   MsmArrays(size_t n, int window, int group, int sms) {
     shape = {n, window, msm_windows(window), group, 1u << (window - 1)};
-    reduce = reduce_shape<F>(shape.buckets, shape.windows, sms);
+    reduce = reduce_shape(shape.buckets, shape.windows);
     count = n * size_t(group);
     pairs = count / 2;
     // A bucket of k > 1 leaves ceil(k/2) <= 2k/3 points, and one more than k/2 at most.
@@ -57,7 +56,7 @@ struct MsmArrays {
     level2 = halve(level1);
     sort_bytes = msm_sort_temp_bytes(count, shape.key_bits());
     scan_bytes = msm_scan_temp_bytes(uint32_t(keys));
-    scratch_bytes = batch_scratch_bytes<F>(sms, pairs);
+    scratch_bytes = batch_scratch_bytes<F>(sms, pairs > reduce.all() ? pairs : reduce.all());
   }
 
   size_t layout(void* base) {
@@ -78,11 +77,10 @@ struct MsmArrays {
     sort_temp = c.take<unsigned char>(sort_bytes);
     scan_temp = c.take<unsigned char>(scan_bytes);
     scratch = c.take<unsigned char>(scratch_bytes);
-    points1 = c.take<Affine<F>>(level1);
-    points2 = c.take<Affine<F>>(level2);
+    points1 = c.take<Affine<F>>(level1 > reduce_points1(reduce) ? level1 : reduce_points1(reduce));
+    points2 = c.take<Affine<F>>(level2 > reduce_points2(reduce) ? level2 : reduce_points2(reduce));
     finished = c.take<Affine<F>>(size_t(shape.windows) * shape.buckets);
-    parts = c.take<PartSum<F>>(size_t(shape.windows) * reduce.parts);
-    out = c.take<XYZZ<F>>(shape.windows);
+    out = c.take<XYZZ<F>>(2 * size_t(shape.windows));
     return c.bytes();
   }
 };
@@ -160,13 +158,15 @@ void msm_accumulate_group(const MsmArrays<F>& a, const Affine<F>* points, Affine
   }
 }
 
-// Horner over the windows, on the host.
+// Horner over the windows' row and column sums, on the host.
 template <class F>
-XYZZ<F> msm_combine(const XYZZ<F>* w, int windows, int window) {
+XYZZ<F> msm_combine(const XYZZ<F>* sums, const ReduceShape& s, int window) {
   XYZZ<F> r = XYZZ<F>::inf();
-  for (int i = windows - 1; i >= 0; i--) {
-    for (int k = 0; k < window; k++) r = r.dbl();
-    r.add(w[i]);
+  for (int i = s.windows - 1; i >= 0; i--) {
+    for (int k = s.col_log; k < window; k++) r = r.dbl();
+    r.add(sums[i]);
+    for (int k = 0; k < s.col_log; k++) r = r.dbl();
+    r.add(sums[s.windows + i]);
   }
   return r;
 }
@@ -205,13 +205,13 @@ XYZZ<F> msm_chunk(const MsmPlan& plan, MsmContext& ctx, const Affine<F>* points,
     msm_accumulate_group(a, points, a.finished + size_t(w) * s.buckets, k, ctx, stream);
     if (w + s.group < s.windows) sort_group(w + s.group);
   }
-  reduce_windows(a.reduce, a.finished, a.parts, a.out, stream);
+  reduce_windows(a.reduce, a.finished, a.points1, a.points2, a.scratch, a.out, ctx.sms, stream);
   ctx.stage("reduce", stream);
   XYZZ<F>* host = reinterpret_cast<XYZZ<F>*>(ctx.landing.get());
   ctx.sorted.gate(stream);
-  download(host, a.out, size_t(s.windows), stream);
+  download(host, a.out, 2 * size_t(s.windows), stream);
   FG_CUDA(cudaStreamSynchronize(stream));
-  return msm_combine(host, s.windows, s.window);
+  return msm_combine(host, a.reduce, s.window);
 }
 
 template <class F>

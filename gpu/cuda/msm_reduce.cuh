@@ -1,16 +1,52 @@
-// Sum of (j+1) * bucket[j] over each window: running sums in segments, the segments' sums put together
-// inside a block by a suffix scan, the blocks' by a second launch of one block a window.
+// Sum of (j+1) * bucket[j] over each window. The 2^(c-1) buckets are seen as a matrix of rows and columns,
+// j = r * cols + k: then the sum is cols * sum r * row[r] + sum (k+1) * column[k], where rows and columns
+// are plain sums. Those are batch-affine trees over all windows at once, about 14 multiplications a bucket;
+// only the few rows and columns go through weighted running sums.
 #pragma once
 
 #include "batch_add.cuh"
 
 namespace fg {
 
-// What a block hands on: the weighted sum of its part with weights that start at its own first element,
-// and the plain sum.
+struct ReduceShape {
+  uint32_t buckets;  // of a window, a power of two
+  int windows;
+  int row_log;       // rows = 2^row_log
+  int col_log;       // columns = 2^col_log
+  size_t all() const { return size_t(windows) * buckets; }
+};
+
+inline ReduceShape reduce_shape(uint32_t buckets, int windows) {
+  int lg = 0;
+  while ((1u << lg) < buckets) lg++;
+  return {buckets, windows, lg / 2, lg - lg / 2};
+}
+
+// One level of both trees: halves every row (neighbours) and every column (the lower half of the rows on
+// the upper half).
 template <class F>
-struct PartSum {
-  XYZZ<F> weighted, plain;
+struct MatrixHalves {
+  struct Ref {
+    uint32_t p, q, to;
+    bool column;
+  };
+  uint32_t row_pairs, column_pairs;  // in all windows
+  uint32_t half;                     // elements of half a window of the column tree
+  const Affine<F>*row_in, *column_in;
+  Affine<F>*row_out, *column_out;
+
+  FG_D uint32_t count() const { return row_pairs + column_pairs; }
+  FG_D Ref ref(uint32_t i) const {
+    if (i < row_pairs) return {2 * i, 2 * i + 1, i, false};
+    i -= row_pairs;
+    uint32_t p = i / half * (2 * half) + i % half;
+    return {p, p + half, i, true};
+  }
+  FG_D const Affine<F>* first(const Ref& r) const { return (r.column ? column_in : row_in) + r.p; }
+  FG_D const Affine<F>* second(const Ref& r) const { return (r.column ? column_in : row_in) + r.q; }
+  FG_D bool negate_first(const Ref&) const { return false; }
+  FG_D bool negate_second(const Ref&) const { return false; }
+  FG_D Affine<F>* target(const Ref& r) const { return &(r.column ? column_out : row_out)[r.to]; }
 };
 
 // Points of shared memory take 24 KiB.
@@ -65,93 +101,67 @@ __device__ __noinline__ void block_suffix(XYZZ<F>& v, XYZZ<F>* shared) {
   __syncthreads();
 }
 
-// Thread t knows run = the plain sum of its segment of 2^log elements. Returns 2^log * sum of t*run_t in
-// the sense that summing the result over threads gives it; plain becomes the block's plain sum (thread 0).
+// One block: *out = sum of (k + first_weight) * in[k] for k < n. A thread takes 2^log elements.
 template <class F>
-FG_D XYZZ<F> segments_weight(XYZZ<F>& plain, const XYZZ<F>& run, int log, XYZZ<F>* shared) {
-  XYZZ<F> s = run;
-  block_suffix(s, shared);
-  plain = s;
-  if (threadIdx.x == 0) s = XYZZ<F>::inf();
-  xyzz_times_pow2(&s, log);
-  return s;
-}
-
-// grid (parts, windows): buckets[w][j], segments of 2^log buckets a thread.
-template <class F>
-__global__ void __launch_bounds__(ReduceGeometry<F>::THREADS)
-    reduce_buckets_kernel(const Affine<F>* buckets, uint32_t per_window, int log, PartSum<F>* parts) {
-  __shared__ uint4 raw[ReduceGeometry<F>::THREADS * sizeof(XYZZ<F>) / 16];
-  XYZZ<F>* shared = reinterpret_cast<XYZZ<F>*>(raw);
-  const Affine<F>* b = buckets + size_t(blockIdx.y) * per_window;
-  uint32_t first = (blockIdx.x * blockDim.x + threadIdx.x) << log;
-  uint32_t last = first + (1u << log);
-  if (last > per_window) last = per_window;
-  XYZZ<F> run = XYZZ<F>::inf(), acc = XYZZ<F>::inf();
-  for (uint32_t j = last; j > first; j--) {
-    Affine<F> p = load_vec(&b[j - 1]);
-    xyzz_add_affine(&run, &p);
-    xyzz_add(&acc, &run);
-  }
-  PartSum<F> out;
-  XYZZ<F> rest = segments_weight(out.plain, run, log, shared);
-  xyzz_add(&acc, &rest);
-  block_sum(acc, shared);
-  out.weighted = acc;
-  if (threadIdx.x == 0) parts[size_t(blockIdx.y) * gridDim.x + blockIdx.x] = out;
-}
-
-// grid (windows): parts[w][k] covers 2^part_log buckets; one result a window.
-template <class F>
-__global__ void __launch_bounds__(ReduceGeometry<F>::THREADS)
-    reduce_parts_kernel(const PartSum<F>* parts, uint32_t per_window, int part_log, int log, XYZZ<F>* out) {
-  __shared__ uint4 raw[ReduceGeometry<F>::THREADS * sizeof(XYZZ<F>) / 16];
-  XYZZ<F>* shared = reinterpret_cast<XYZZ<F>*>(raw);
-  const PartSum<F>* p = parts + size_t(blockIdx.x) * per_window;
+__device__ void weighted_sum(const Affine<F>* in, uint32_t n, int log, int first_weight, XYZZ<F>* shared, XYZZ<F>* out) {
   uint32_t first = threadIdx.x << log, last = first + (1u << log);
-  if (first > per_window) first = per_window;
-  if (last > per_window) last = per_window;
-  XYZZ<F> run = XYZZ<F>::inf(), acc = XYZZ<F>::inf(), sum = XYZZ<F>::inf(), plain;
+  if (last > n) last = n;
+  XYZZ<F> run = XYZZ<F>::inf(), acc = XYZZ<F>::inf();
   for (uint32_t k = last; k > first; k--) {
-    xyzz_add(&acc, &run);
-    xyzz_add(&run, &p[k - 1].plain);
-    xyzz_add(&sum, &p[k - 1].weighted);
+    Affine<F> p = load_vec(&in[k - 1]);
+    if (!first_weight) xyzz_add(&acc, &run);
+    xyzz_add_affine(&run, &p);
+    if (first_weight) xyzz_add(&acc, &run);
   }
-  XYZZ<F> rest = segments_weight(plain, run, log, shared);
-  xyzz_add(&acc, &rest);
-  xyzz_times_pow2(&acc, part_log);
-  xyzz_add(&sum, &acc);
-  block_sum(sum, shared);
-  if (threadIdx.x == 0) out[blockIdx.x] = sum;
+  // The segments' starts: sum of 2^log * t * run_t = 2^log * sum over t > 0 of the suffix sums.
+  block_suffix(run, shared);
+  if (threadIdx.x == 0) run = XYZZ<F>::inf();
+  xyzz_times_pow2(&run, log);
+  xyzz_add(&acc, &run);
+  block_sum(acc, shared);
+  if (threadIdx.x == 0) *out = acc;
 }
 
-struct ReduceShape {
-  uint32_t buckets;  // of a window
-  int windows;
-  int log;           // segment of a thread
-  uint32_t parts;    // blocks of a window
-};
-
+// Blocks 0..windows-1 take the rows, the others the columns; out holds the rows' sums, then the columns'.
 template <class F>
-ReduceShape reduce_shape(uint32_t buckets, int windows, int sms) {
-  constexpr uint32_t T = ReduceGeometry<F>::THREADS;
-  ReduceShape s{buckets, windows, 0, 0};
-  // Long segments save additions, but every multiprocessor wants some 512 threads.
-  uint64_t want = uint64_t(sms) * 512;
-  while (s.log < 6 && (uint64_t(buckets) * uint64_t(windows) >> (s.log + 1)) >= want) s.log++;
-  s.parts = (((buckets + (1u << s.log) - 1) >> s.log) + T - 1) / T;
-  return s;
-}
-
-template <class F>
-void reduce_windows(const ReduceShape& s, const Affine<F>* buckets, PartSum<F>* parts, XYZZ<F>* out, cudaStream_t stream) {
+__global__ void __launch_bounds__(ReduceGeometry<F>::THREADS)
+    weighted_sums_kernel(const Affine<F>* rows, int row_log, const Affine<F>* columns, int col_log, XYZZ<F>* out) {
   constexpr int T = ReduceGeometry<F>::THREADS;
-  int part_log = s.log, log = 0;
-  for (int t = T; t > 1; t >>= 1) part_log++;
-  while ((uint32_t(T) << log) < s.parts) log++;
-  reduce_buckets_kernel<F><<<dim3(s.parts, s.windows), T, 0, stream>>>(buckets, s.buckets, s.log, parts);
-  FG_LAUNCHED();
-  reduce_parts_kernel<F><<<s.windows, T, 0, stream>>>(parts, s.parts, part_log, log, out);
+  __shared__ uint4 raw[T * sizeof(XYZZ<F>) / 16];
+  XYZZ<F>* shared = reinterpret_cast<XYZZ<F>*>(raw);
+  const int windows = gridDim.x / 2;
+  const bool column = int(blockIdx.x) >= windows;
+  const int lg = column ? col_log : row_log;
+  const size_t w = column ? blockIdx.x - windows : blockIdx.x;
+  int log = 0;
+  while ((T << log) < (1 << lg)) log++;
+  weighted_sum((column ? columns : rows) + (w << lg), 1u << lg, log, column ? 1 : 0, shared, out + blockIdx.x);
+}
+
+// Scratch points that reduce_windows needs: the first level's sums and the second's.
+inline size_t reduce_points1(const ReduceShape& s) { return s.all(); }
+inline size_t reduce_points2(const ReduceShape& s) { return (s.all() + 1) / 2; }
+
+// out: 2 * windows sums; window w is 2^col_log * out[w] + out[windows + w].
+template <class F>
+void reduce_windows(const ReduceShape& s, const Affine<F>* buckets, Affine<F>* points1, Affine<F>* points2, void* scratch,
+                    XYZZ<F>* out, int sms, cudaStream_t stream) {
+  const Affine<F>*rows = buckets, *columns = buckets;
+  size_t row_size = s.all(), column_size = s.all();
+  for (int level = 0; level < s.row_log || level < s.col_log; level++) {
+    Affine<F>* to = level & 1 ? points2 : points1;
+    MatrixHalves<F> m{0, 0, 1, rows, columns, to, to + row_size / 2};
+    if (level < s.col_log) m.row_pairs = uint32_t(row_size /= 2);
+    if (level < s.row_log) {
+      m.column_pairs = uint32_t(column_size /= 2);
+      m.half = m.column_pairs / uint32_t(s.windows);
+    }
+    // The column tree is at most one level shorter, so its result is not overwritten by the rows' last one.
+    batch_add<F>(m, scratch, sms, stream);
+    if (m.row_pairs) rows = m.row_out;
+    if (m.column_pairs) columns = m.column_out;
+  }
+  weighted_sums_kernel<F><<<2 * s.windows, ReduceGeometry<F>::THREADS, 0, stream>>>(rows, s.row_log, columns, s.col_log, out);
   FG_LAUNCHED();
 }
 

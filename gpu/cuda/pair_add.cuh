@@ -1,13 +1,6 @@
 // The arithmetic of batch-affine additions P + Q that share an inversion (Montgomery's trick): 5M + 1S and
-// a share of one inversion each. It compiles for the host too, where the tests drive it. A Task says where
-// operands come from and where sums go:
-//
-//   uint32_t count() const;                                       // additions, same for all threads
-//   void load_x(uint32_t i, F& x1, F& x2) const;
-//   void load(uint32_t i, Affine<F>& p, Affine<F>& q) const;
-//   void store(uint32_t i, const Affine<F>& sum) const;           // must not alias later loads
-//
-// Exceptional pairs (an infinity, equal or opposite points) are exact: they take a rare branch.
+// a share of one inversion each. It compiles for the host too, where the tests drive it. Exceptional pairs
+// (an infinity, equal or opposite points) are exact: they take a rare branch.
 #pragma once
 
 #include "ec.cuh"
@@ -83,51 +76,53 @@ FG_NOINLINE_D PairKind classify_pair_rare(const Affine<F>* p, const Affine<F>* q
   return classify_pair(*p, *q, *num, *den);
 }
 
-// The denominator of pair i, reading the y coordinates only when they matter.
-template <class F, class Task>
-FG_D F pair_denominator(const Task& task, uint32_t i) {
-  F x1, x2;
-  task.load_x(i, x1, x2);
-  F den = x2 - x1;
-  if (den.is_zero() || x1.is_zero() || x2.is_zero()) {
-    Affine<F> p, q;
-    F num, rare;
-    task.load(i, p, q);
-    classify_pair_rare(&p, &q, &num, &rare);
-    den = rare;
-  }
-  return den;
+// Whether a pair may be exceptional, told by the x coordinates alone; den = x2 - x1.
+template <class F>
+FG_D bool pair_is_rare(const F& x1, const F& x2, const F& den) {
+  return den.is_zero() || x1.is_zero() || x2.is_zero();
 }
 
-// Finishes pair i given inv = 1/(product of the denominators up to and including this one) and before =
-// the product of those in front of it; inv becomes the inverse of that product.
-template <class F, class Task>
-FG_D void pair_finish(const Task& task, uint32_t i, F& inv, const F& before) {
-  Affine<F> p, q;
-  task.load(i, p, q);
-  F den = q.x - p.x, num = q.y - p.y;
-  PairKind kind = PairKind::Add;
-  if (den.is_zero() || p.x.is_zero() || q.x.is_zero()) {
+// What a pair needs before the inverses are known. The sum of the x coordinates stands in for both, so
+// that the second operand is not needed any more.
+template <class F>
+struct PairTerms {
+  F num, den, xs;
+  PairKind kind;
+};
+
+template <class F>
+FG_D PairTerms<F> pair_terms(const Affine<F>& p, const Affine<F>& q) {
+  PairTerms<F> t;
+  t.den = q.x - p.x;
+  t.num = q.y - p.y;
+  t.xs = p.x + q.x;
+  t.kind = PairKind::Add;
+  if (pair_is_rare(p.x, q.x, t.den)) {
     Affine<F> pc = p, qc = q;  // copies, so that only these go to the stack
     F n, d;
-    kind = classify_pair_rare(&pc, &qc, &n, &d);
-    num = n;
-    den = d;
+    t.kind = classify_pair_rare(&pc, &qc, &n, &d);
+    t.num = n;
+    t.den = d;
   }
-  F slope = num * (inv * before);
-  inv = inv * den;
+  return t;
+}
+
+// The slope of the pair's line, given inv = 1/(product of the denominators up to and including this
+// pair's) and before = the product of those in front of it; inv becomes the inverse of that product.
+template <class F>
+FG_D F pair_slope(const PairTerms<F>& t, F& inv, const F& before) {
+  F slope = t.num * (inv * before);
+  inv = inv * t.den;
+  return slope;
+}
+
+// The sum from the slope, for kinds Add and Double.
+template <class F>
+FG_D Affine<F> pair_sum(const F& slope, const F& xs, const Affine<F>& p) {
   Affine<F> r;
-  r.x = slope.sqr() - p.x - q.x;
+  r.x = slope.sqr() - xs;
   r.y = slope * (p.x - r.x) - p.y;
-  if (kind != PairKind::Add && kind != PairKind::Double) {
-    if (kind == PairKind::Infinity) {
-      r = Affine<F>::inf();
-    } else {  // read again: keeping both operands would cost registers on the common path
-      task.load(i, p, q);
-      r = kind == PairKind::TakeFirst ? p : q;
-    }
-  }
-  task.store(i, r);
+  return r;
 }
 
 }  // namespace fg

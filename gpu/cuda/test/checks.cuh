@@ -173,14 +173,16 @@ struct Runner {
 };
 
 template <class F>
-void check_msm(const char* name, Bases<F>& bases, const std::vector<size_t>& sizes, bool all_windows) {
+void check_msm(const char* name, Bases<F>& bases, const std::vector<size_t>& sizes, bool small) {
   Runner<F> run;
   size_t most = 0;
   for (size_t n : sizes) most = n > most ? n : most;
   for (int bk = 0; bk < BASE_KINDS; bk++) {
+    if (small && bk != RANDOM && bk != SPARSE) continue;
     auto logs = make_logs(bk, most);
     auto points = bases.points(logs, run.stream);
     for (int sk = 0; sk < SCALAR_KINDS; sk++) {
+      if (small && sk != UNIFORM && sk != BITS99) continue;
       auto scalars = make_scalars(sk, most);
       auto ds = to_device(scalars);
       auto one = [&](size_t n, MsmConfig cfg) {
@@ -192,7 +194,9 @@ void check_msm(const char* name, Bases<F>& bases, const std::vector<size_t>& siz
                   " chunk " + std::to_string(plan.chunk));
       };
       for (size_t n : sizes) one(n, {});
-      if (!all_windows || (bk != RANDOM && bk != SPARSE)) continue;
+      if (small && bk == RANDOM && sk == UNIFORM)
+        for (int w = 1; w <= 16; w++) one(257, {w, 0});
+      if (small || (bk != RANDOM && bk != SPARSE)) continue;
       if (sk == UNIFORM || sk == HALVES || sk == MINUS_ONES)
         for (int c = 1; c <= (sk == UNIFORM && bk == RANDOM ? 24 : 16); c++) one(257, {c, 0});
       MsmConfig tight{8, 0};
@@ -208,11 +212,11 @@ void check_msm(const char* name, Bases<F>& bases, const std::vector<size_t>& siz
 }
 
 template <class F>
-void check_bitsum(const char* name, Bases<F>& bases, const std::vector<size_t>& sizes) {
+void check_bitsum(const char* name, Bases<F>& bases, const std::vector<size_t>& sizes, bool small) {
   Runner<F> run;
   size_t most = 0;
   for (size_t n : sizes) most = n > most ? n : most;
-  for (int bk = 0; bk < BASE_KINDS; bk++) {
+  for (int bk = 0; bk < (small ? 1 : int(BASE_KINDS)); bk++) {
     auto logs = make_logs(bk, most);
     auto points = bases.points(logs, run.stream);
     for (int pattern = 0; pattern < 5; pattern++) {

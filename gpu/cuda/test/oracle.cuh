@@ -81,6 +81,7 @@ template <class T>
 Buffer<T> to_device(const std::vector<T>& v) {
   Buffer<T> b(v.size());
   if (!v.empty()) FG_CUDA(cudaMemcpy(b.get(), v.data(), v.size() * sizeof(T), cudaMemcpyHostToDevice));
+  FG_CUDA(cudaDeviceSynchronize());  // a copy from pageable memory may return before it has landed
   return b;
 }
 template <class T>

@@ -63,36 +63,33 @@ static void jacobian() {
   put(XYZZ<F>::dbl_affine(get<Affine<F>>()).to_jacobian());
 }
 
-template <class F>
-struct HostPairs {
-  std::vector<Affine<F>>* v;
-  std::vector<Affine<F>>* out;
-  void load_x(uint32_t i, F& x1, F& x2) const {
-    x1 = (*v)[2 * i].x;
-    x2 = (*v)[2 * i + 1].x;
-  }
-  void load(uint32_t i, Affine<F>& p, Affine<F>& q) const {
-    p = (*v)[2 * i];
-    q = (*v)[2 * i + 1];
-  }
-  void store(uint32_t i, const Affine<F>& r) const { (*out)[i] = r; }
-};
-
 // n pairs of points that share one inversion.
 template <class F>
 static void batch() {
   uint32_t n = get<uint32_t>();
   std::vector<Affine<F>> v(2 * n), out(n);
   for (auto& p : v) p = get<Affine<F>>();
-  HostPairs<F> task{&v, &out};
   std::vector<F> before(n);
   F acc = F::one();
   for (uint32_t i = 0; i < n; i++) {
+    const Affine<F>&p = v[2 * i], &q = v[2 * i + 1];
+    F num, den = q.x - p.x;
+    if (pair_is_rare(p.x, q.x, den)) classify_pair_rare(&p, &q, &num, &den);
     before[i] = acc;
-    acc = acc * pair_denominator<F>(task, i);
+    acc = acc * den;
   }
   acc = acc.inv();
-  for (uint32_t i = n; i-- > 0;) pair_finish(task, i, acc, before[i]);
+  for (uint32_t i = n; i-- > 0;) {
+    const Affine<F>&p = v[2 * i], &q = v[2 * i + 1];
+    PairTerms<F> t = pair_terms(p, q);
+    F slope = pair_slope(t, acc, before[i]);
+    switch (t.kind) {
+      case PairKind::TakeFirst: out[i] = p; break;
+      case PairKind::TakeSecond: out[i] = q; break;
+      case PairKind::Infinity: out[i] = Affine<F>::inf(); break;
+      default: out[i] = pair_sum(slope, t.xs, p);
+    }
+  }
   for (auto& p : out) put(p);
 }
 
