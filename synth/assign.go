@@ -82,6 +82,9 @@ func NewAssignment(s *System) (*Assignment, error) { return newAssignment(s, Pag
 const hugeFrom = 8 << 20
 
 func newAssignment(s *System, pages Pages) (*Assignment, error) {
+	if s.closed {
+		return nil, ErrClosed
+	}
 	a := &Assignment{sys: s, Inputs: make([]fr.Element, s.inputs)}
 	a.Inputs[0] = frOne
 	words := (s.aux + 63) / 64

@@ -2,6 +2,7 @@ package synth
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
@@ -26,7 +27,12 @@ const (
 	Direct
 )
 
-func (m Mode) String() string { return [...]string{"shape", "assign", "direct"}[m] }
+func (m Mode) String() string {
+	if m <= Direct {
+		return [...]string{"shape", "assign", "direct"}[m]
+	}
+	return fmt.Sprintf("Mode(%d)", uint8(m))
+}
 
 // Builder receives a circuit's variables and constraints. It is used by one goroutine; Parallel makes children.
 // Make one through Compile, AssignWitness or DirectSynthesize.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"os"
 	"unsafe"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
@@ -73,6 +72,9 @@ func (s *System) WriteFile(ctx context.Context, path string) error {
 
 // Encode writes the content of a system file to w.
 func (s *System) Encode(ctx context.Context, w io.Writer) error {
+	if s.closed {
+		return ErrClosed
+	}
 	d, err := s.Digest(ctx)
 	if err != nil {
 		return err
@@ -176,9 +178,6 @@ func OpenFile(path string, want *Digest) (*System, error) {
 	}
 	if err != nil {
 		return nil, errorsJoin(err, f.Close())
-	}
-	if st, serr := os.Stat(path); serr == nil {
-		s.fileSize = st.Size()
 	}
 	s.close = f.Close
 	return s, nil
@@ -328,6 +327,11 @@ func (s *System) attach(path string, sec *[numSections][]byte) error {
 			}
 		}
 	}
+	for i, left := range map[int]int{secPtr: len(ptr), secCol: len(col), secCoef: len(coef), secTemplateBits: len(tbits)} {
+		if left != 0 {
+			return &FormatError{path, sectionNames[i], fmt.Sprintf("%d elements more than the templates have", left)}
+		}
+	}
 	return nil
 }
 
@@ -372,6 +376,9 @@ func (s *System) validate(path string) error {
 				return bad(secBools, "bits beyond the last variable")
 			}
 		}
+	}
+	if s.inputs%64 != 0 && s.bInput[len(s.bInput)-1]>>(s.inputs%64) != 0 {
+		return bad(secBInput, "bits beyond the last input")
 	}
 	return s.validateInstances(bad)
 }

@@ -28,14 +28,18 @@ type Checkpoint struct {
 // from a file has the digest of that file.
 func (s *System) Digest(ctx context.Context) (Digest, error) {
 	s.digest.mu.Lock()
-	defer s.digest.mu.Unlock()
-	if s.digest.known {
-		return s.digest.d, nil
+	known, d := s.digest.known, s.digest.d
+	s.digest.mu.Unlock()
+	if known {
+		return d, nil
 	}
+	// not under the lock: two callers at once do the work twice, but each stops with its own context
 	cps, err := s.digestRows(ctx, 0, nil)
 	if err != nil {
 		return Digest{}, err
 	}
+	s.digest.mu.Lock()
+	defer s.digest.mu.Unlock()
 	s.digest.d, s.digest.known = cps[len(cps)-1].Digest, true
 	return s.digest.d, nil
 }

@@ -224,6 +224,9 @@ func (x *scratch) products(q *progMatrix, lo, hi int, d *fr.Element) {
 }
 
 func (s *System) check(a *Assignment) error {
+	if s.closed {
+		return ErrClosed
+	}
 	if a == nil || len(a.Inputs) != s.inputs || len(a.Bits) != (s.aux+63)/64 || len(a.Fields) != s.fields {
 		return fmt.Errorf("%w: the assignment is of another system or closed", ErrShape)
 	}

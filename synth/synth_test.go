@@ -1,8 +1,11 @@
 package synth
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -250,6 +253,59 @@ func TestShapeMismatch(t *testing.T) {
 	require.Equal(t, before, pinning.Live())
 }
 
+// requireClosed: whatever is asked of a system whose file is unmapped is an error.
+func requireClosed(t *testing.T, s *System, c Circuit) {
+	ctx := context.Background()
+	_, err := AssignWitness(ctx, c, s, AssignConfig{})
+	require.ErrorIs(t, err, ErrClosed)
+	_, err = DirectSynthesize(ctx, c, s, DirectConfig{})
+	require.ErrorIs(t, err, ErrClosed)
+	_, err = NewAssignment(s)
+	require.ErrorIs(t, err, ErrClosed)
+	require.ErrorIs(t, s.Satisfied(ctx, &Assignment{}, 1), ErrClosed)
+	require.ErrorIs(t, s.EachRow(ctx, 0, 1, nil), ErrClosed)
+	require.ErrorIs(t, s.Encode(ctx, io.Discard), ErrClosed)
+	_, err = s.DigestCheckpoints(ctx, 0, nil)
+	require.ErrorIs(t, err, ErrClosed)
+	require.NoError(t, s.Close())
+	require.NotEmpty(t, s.String())
+}
+
+// Sealed with good checksums, what no index would find is found too: bits beyond the variables, elements of no template.
+func TestStrayElements(t *testing.T) {
+	s, err := Compile(context.Background(), randomCircuit{shape: 11, vals: 3, pieces: 5})
+	require.NoError(t, err)
+	var buf bytes.Buffer
+	require.NoError(t, s.Encode(context.Background(), &buf))
+	good := buf.Bytes()
+	le := binary.LittleEndian
+	at := func(b []byte, sec int) uint64 {
+		off := uint64(headerSize)
+		for i := range sec {
+			off += (le.Uint64(b[128+16*i:]) + sectionPad - 1) / sectionPad * sectionPad
+		}
+		return off
+	}
+	for sec, n := range map[int]int{secBools: s.aux, secAAux: s.aux, secBAux: s.aux, secBInput: s.inputs} {
+		require.NotZero(t, n%64)
+		b := bytes.Clone(good)
+		b[at(b, sec)+le.Uint64(b[128+16*sec:])-1] |= 0x80
+		reseal(b)
+		_, err := parse("x", b)
+		require.ErrorContains(t, err, "beyond the last", sectionNames[sec])
+	}
+	for _, sec := range []int{secPtr, secCol, secCoef, secTemplateBits} {
+		b := bytes.Clone(good)
+		n := le.Uint64(b[128+16*sec:])
+		end := at(b, sec+1)
+		b = append(b[:end:end], append(make([]byte, sectionPad), b[end:]...)...)
+		le.PutUint64(b[128+16*sec:], (n+sectionPad-1)/sectionPad*sectionPad+sectionPad)
+		reseal(b)
+		_, err := parse("x", b)
+		require.ErrorContains(t, err, "more than the templates have", sectionNames[sec])
+	}
+}
+
 func TestFileRoundTripAndDamage(t *testing.T) {
 	ctx := context.Background()
 	c := randomCircuit{shape: 11, vals: 3, pieces: 5}
@@ -270,6 +326,7 @@ func TestFileRoundTripAndDamage(t *testing.T) {
 	require.NoError(t, o.Satisfied(ctx, a, 0))
 	require.NoError(t, a.Close())
 	require.NoError(t, o.Close())
+	requireClosed(t, o, c)
 
 	wrong := d
 	wrong[0] ^= 1
@@ -329,5 +386,13 @@ func TestRank(t *testing.T) {
 				c++
 			}
 		}
+	}
+}
+
+func TestStringsOfAnyValue(t *testing.T) {
+	for i := range 256 {
+		require.NotEmpty(t, Mode(i).String())
+		require.NotEmpty(t, Pages(i).String())
+		require.NotEmpty(t, Presize(i).String())
 	}
 }

@@ -31,9 +31,9 @@ type System struct {
 	progs    []program
 	small    []int32
 
-	digest   digestCell
-	close    func() error
-	fileSize int64
+	digest digestCell
+	close  func() error
+	closed bool
 }
 
 // Inputs is the number of public inputs, the constant one included.
@@ -115,13 +115,17 @@ func (s *System) Nonzeros() (a, b, c int64) {
 	return n[0], n[1], n[2]
 }
 
-// Close unmaps a system that was opened from a file. Assignments and sessions that use it must be closed before.
+// Close unmaps a system that was opened from a file; what is asked of it afterwards is ErrClosed. Assignments and sessions
+// that use it must be closed before. A compiled system holds nothing but Go memory, and Close leaves it as it is.
 func (s *System) Close() error {
 	if s.close == nil {
 		return nil
 	}
 	c := s.close
 	s.close = nil
+	s.closed = true
+	s.coeffs, s.templates, s.instances, s.wires, s.segments, s.groups = nil, nil, nil, nil, nil, nil
+	s.bools, s.aAux, s.bAux, s.bInput, s.boolRank = nil, nil, nil, nil, rank{}
 	return c()
 }
 
@@ -218,6 +222,9 @@ type RowTerm struct {
 // EachRow calls f for the rows lo <= i < hi in order with the terms of A, B and C in canonical order (inputs, then aux,
 // ascending). The slices are reused. It stops at f's first error or at cancellation.
 func (s *System) EachRow(ctx context.Context, lo, hi int, f func(row int, abc [3][]RowTerm) error) error {
+	if s.closed {
+		return ErrClosed
+	}
 	if lo < 0 || hi > s.rows || lo > hi {
 		return fmt.Errorf("%w: rows [%d,%d) of %d", ErrLength, lo, hi, s.rows)
 	}

@@ -20,7 +20,12 @@ const (
 
 var formNames = []string{"Single", "Sub", "Top"}
 
-func (f Form) String() string { return formNames[f] }
+func (f Form) String() string {
+	if f >= 0 && int(f) < len(formNames) {
+		return formNames[f]
+	}
+	return fmt.Sprintf("Form(%d)", int(f))
+}
 
 // Form returns the form of proofs in trees of this shape.
 func (t TreeShape) Form() Form {

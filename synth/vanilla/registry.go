@@ -24,7 +24,12 @@ const (
 	NonInteractive
 )
 
-func (m Mode) String() string { return [...]string{"interactive", "synthetic", "non-interactive"}[m] }
+func (m Mode) String() string {
+	if m >= Interactive && m <= NonInteractive {
+		return [...]string{"interactive", "synthetic", "non-interactive"}[m]
+	}
+	return fmt.Sprintf("Mode(%d)", int(m))
+}
 
 // SealProof is a registered seal proof type, 0 to 19, numbered as in the actors.
 type SealProof int

@@ -1,6 +1,7 @@
 package vanilla
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -88,4 +89,18 @@ func TestSectorSizes(t *testing.T) {
 	require.Equal(t, "100B", SectorSize(100).String())
 	_, ok := SectorSize(64).Tree()
 	require.False(t, ok)
+}
+
+// No value of an enumeration makes printing it, or what mentions it, panic.
+func TestStringsOfAnyValue(t *testing.T) {
+	for i := -2; i < 40; i++ {
+		for _, s := range []fmt.Stringer{Mode(i), Form(i), Version(i), SealProof(i), PoStProof(i), UpdateProof(i), SectorSize(i), TreeShape{i, i, i}} {
+			require.NotEmpty(t, s.String())
+		}
+	}
+	p := MerkleProof{Form: 7}
+	f := Faults{Prefix: "x"}
+	require.False(t, f.Merkle("proof", &p, MerkleWant{Index: 1}))
+	require.ErrorContains(t, AsCheckError(f.List), "x.proof.data.Form(7)")
+	require.Error(t, p.CheckShape(Binary, 4))
 }

@@ -1,6 +1,8 @@
 package merkle
 
 import (
+	"fmt"
+
 	"github.com/filgroth/filgroth/synth"
 	"github.com/filgroth/filgroth/synth/gadget/boolean"
 	"github.com/filgroth/filgroth/synth/gadget/multipack"
@@ -20,7 +22,12 @@ const (
 	SHA256
 )
 
-func (h Hash) String() string { return [...]string{"poseidon", "sha256"}[h] }
+func (h Hash) String() string {
+	if h <= SHA256 {
+		return [...]string{"poseidon", "sha256"}[h]
+	}
+	return fmt.Sprintf("Hash(%d)", uint8(h))
+}
 
 // Node allocates the parent of a row of children.
 func (h Hash) Node(b *synth.Builder, row []num.Num) num.Num {

@@ -242,3 +242,9 @@ func TestPathCheck(t *testing.T) {
 	require.ErrorIs(t, ok.Check([]int{2, 8}), merkle.ErrPath)
 	require.NoError(t, merkle.Path(nil).Check(nil))
 }
+
+func TestHashNames(t *testing.T) {
+	require.Equal(t, "poseidon", merkle.Poseidon.String())
+	require.Equal(t, "sha256", merkle.SHA256.String())
+	require.Equal(t, "Hash(9)", merkle.Hash(9).String())
+}
