@@ -1,6 +1,7 @@
 package gnarkcs_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -267,6 +268,39 @@ func TestInputRows(t *testing.T) {
 	require.True(t, c.HasInputRows())
 	require.Equal(t, rows, c.System().Rows())
 	x, err := before.System().Digest(t.Context())
+	require.NoError(t, err)
+	y, err := c.System().Digest(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, x, y)
+	a, err := c.Solve(t.Context(), full, randcircuit.Options())
+	require.NoError(t, err)
+	require.NoError(t, c.System().Satisfied(t.Context(), a, 1))
+	checkEvaluations(t, c, a)
+	require.NoError(t, a.Close())
+}
+
+// TestSerialised: a system that gnark has written and read takes the input rows, is written and read again, and solves.
+func TestSerialised(t *testing.T) {
+	r, full, err := randcircuit.New(rand.New(rand.NewPCG(2, 2)), 20)
+	require.NoError(t, err)
+	reread := func(r *cs.R1CS) *cs.R1CS {
+		var b bytes.Buffer
+		_, err := r.WriteTo(&b)
+		require.NoError(t, err)
+		out := new(cs.R1CS)
+		_, err = out.ReadFrom(&b)
+		require.NoError(t, err)
+		return out
+	}
+	s := reread(r)
+	require.NoError(t, gnarkcs.AppendInputRows(s))
+	s = reread(s)
+	c, err := gnarkcs.Compile(t.Context(), s, gnarkcs.Config{KeepEvaluations: true})
+	require.NoError(t, err)
+	require.True(t, c.HasInputRows())
+	want, err := gnarkcs.Compile(t.Context(), r, gnarkcs.Config{})
+	require.NoError(t, err)
+	x, err := want.System().Digest(t.Context())
 	require.NoError(t, err)
 	y, err := c.System().Digest(t.Context())
 	require.NoError(t, err)
