@@ -30,6 +30,7 @@ const genericBatch = 512
 // genericAdder adds with Montgomery's trick: it multiplies the denominators of a batch
 // together, inverts the product, and takes each inverse out of it.
 type genericAdder[P, F any, PF field[F]] struct {
+	p, q        [genericBatch]point[F] // copied in one go: the processor overlaps the misses
 	den, prefix [genericBatch]F
 	special     [genericBatch]bool
 }
@@ -64,17 +65,25 @@ func (g *genericAdder[P, F, PF]) add(dst, src []P, a, b []entry, out []uint32, _
 }
 
 func (g *genericAdder[P, F, PF]) batch(dst, src []point[F], a, b []entry, out []uint32) bool {
+	for i := range a {
+		g.p[i], g.q[i] = src[a[i]>>1], src[b[i]>>1]
+	}
 	var acc F
 	PF(&acc).SetOne()
 	clean := true
 	for i := range a {
-		p, q := &src[a[i]>>1], &src[b[i]>>1]
+		p, q := &g.p[i], &g.q[i]
+		if a[i]&1 != 0 {
+			PF(&p.Y).Neg(&p.Y)
+		}
+		if b[i]&1 != 0 {
+			PF(&q.Y).Neg(&q.Y)
+		}
 		g.prefix[i] = acc
 		PF(&g.den[i]).Sub(&q.X, &p.X)
-		g.special[i] = false
-		if PF(&g.den[i]).IsZero() || isInfinite[F, PF](p) || isInfinite[F, PF](q) {
-			g.special[i] = true
-			dst[out[i]] = addSpecial[F, PF](signed[F, PF](p, a[i]), signed[F, PF](q, b[i]))
+		g.special[i] = PF(&g.den[i]).IsZero() || isInfinite[F, PF](p) || isInfinite[F, PF](q)
+		if g.special[i] {
+			dst[out[i]] = addSpecial[F, PF](*p, *q)
 			clean = clean && !isInfinite[F, PF](&dst[out[i]])
 			continue
 		}
@@ -85,37 +94,27 @@ func (g *genericAdder[P, F, PF]) batch(dst, src []point[F], a, b []entry, out []
 		if g.special[i] {
 			continue
 		}
-		var inv, lambda F
-		PF(&inv).Mul(&acc, &g.prefix[i])
+		var lambda F
+		p, q := &g.p[i], &g.q[i]
+		PF(&g.prefix[i]).Mul(&g.prefix[i], &acc)
 		PF(&acc).Mul(&acc, &g.den[i])
-		p, q := &src[a[i]>>1], &src[b[i]>>1]
-		py := p.Y
-		if a[i]&1 != 0 {
-			PF(&py).Neg(&py)
-		}
-		if b[i]&1 != 0 {
-			PF(&lambda).Add(&q.Y, &py)
-			PF(&lambda).Neg(&lambda)
-		} else {
-			PF(&lambda).Sub(&q.Y, &py)
-		}
-		PF(&lambda).Mul(&lambda, &inv)
-		chord[F, PF](&dst[out[i]], p, &q.X, &py, &lambda)
+		PF(&lambda).Sub(&q.Y, &p.Y)
+		PF(&lambda).Mul(&lambda, &g.prefix[i])
+		chord[F, PF](&dst[out[i]], p, &q.X, &lambda)
 	}
 	return clean
 }
 
-// chord sets dst to the third point, negated, of the line of slope lambda through
-// (p.X, py) and the point of abscissa qx.
-func chord[F any, PF field[F]](dst, p *point[F], qx, py, lambda *F) {
-	var x, y F
-	PF(&x).Square(lambda)
-	PF(&x).Sub(&x, &p.X)
-	PF(&x).Sub(&x, qx)
-	PF(&y).Sub(&p.X, &x)
-	PF(&y).Mul(&y, lambda)
-	PF(&y).Sub(&y, py)
-	dst.X, dst.Y = x, y
+// chord sets dst to the third point, negated, of the line of slope lambda through p and
+// the point of abscissa qx.
+func chord[F any, PF field[F]](dst, p *point[F], qx, lambda *F) {
+	x, y := &dst.X, &dst.Y
+	PF(x).Square(lambda)
+	PF(x).Sub(x, &p.X)
+	PF(x).Sub(x, qx)
+	PF(y).Sub(&p.X, x)
+	PF(y).Mul(y, lambda)
+	PF(y).Sub(y, &p.Y)
 }
 
 func isInfinite[F any, PF field[F]](p *point[F]) bool {
@@ -152,6 +151,6 @@ func addSpecial[F any, PF field[F]](p, q point[F]) point[F] {
 	PF(&sum).Inverse(&sum)
 	PF(&lambda).Mul(&lambda, &sum)
 	var r point[F]
-	chord[F, PF](&r, &p, &p.X, &p.Y, &lambda)
+	chord[F, PF](&r, &p, &p.X, &lambda)
 	return r
 }

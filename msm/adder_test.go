@@ -117,7 +117,7 @@ func addOne[F any, PF field[F]](p, q point[F]) point[F] {
 	PF(&lambda).Sub(&q.Y, &p.Y)
 	PF(&lambda).Mul(&lambda, &dx)
 	var r point[F]
-	chord[F, PF](&r, &p, &q.X, &p.Y, &lambda)
+	chord[F, PF](&r, &p, &q.X, &lambda)
 	return r
 }
 
