@@ -3,6 +3,7 @@ package filgroth
 import (
 	"bytes"
 	"context"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -60,4 +61,62 @@ func TestOddFiles(t *testing.T) {
 			require.NoError(t, e.Close())
 		}
 	}
+}
+
+// A cached development key that is not what its name says, however it came there, is made anew: parameters and verifying key.
+func TestDamagedDevelopmentKeyIsMadeAnew(t *testing.T) {
+	ctx := context.Background()
+	w := newSimWindow(t, 1)
+	id, err := circuitSpec{WindowPoSt, vanilla.Size2KiB}.params()
+	require.NoError(t, err)
+	warm := developer(t, nil)
+	_, _, err = w.prove(ctx, warm, 1, 1)
+	require.NoError(t, err)
+	require.NoError(t, warm.Close())
+	shared, err := devCache()
+	require.NoError(t, err)
+	good, err := os.ReadFile(filepath.Join(shared, "dev", id.ParamsFile()))
+	require.NoError(t, err)
+	goodVK, err := os.ReadFile(filepath.Join(shared, "dev", id.VKFile()))
+	require.NoError(t, err)
+	other := bytes.Clone(good)
+	copy(other[576:672], good[:96]) // delta_g1 is alpha_g1: a point of the group, of another trapdoor
+	for name, bad := range map[string]struct{ params, vk []byte }{
+		"cut": {good[:len(good)-1], goodVK}, "another key": {other, goodVK}, "another verifying key": {nil, other[:len(goodVK)]}, "no key": {[]byte("x"), []byte("y")},
+	} {
+		dir := t.TempDir()
+		require.NoError(t, os.Mkdir(filepath.Join(dir, "dev"), 0o700))
+		if bad.params == nil {
+			bad.params = good
+		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "dev", id.ParamsFile()), bad.params, 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "dev", id.VKFile()), bad.vk, 0o600))
+		e := developer(t, func(c *Config) { c.CacheDir = dir })
+		proof, _, err := w.prove(ctx, e, 1, 1)
+		require.NoError(t, err, name)
+		ok, err := e.VerifyWindowPoSt(ctx, w.randomness, *proof, w.sectors)
+		require.NoError(t, err, name)
+		require.True(t, ok, name)
+		require.NoError(t, e.Close())
+		now, err := os.ReadFile(filepath.Join(dir, "dev", id.ParamsFile()))
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(good, now), name)
+	}
+}
+
+// A key from a published trapdoor in a parameter directory is used, as a test network wants, but said loudly, once.
+func TestDevelopmentKeyAmongParametersIsSaid(t *testing.T) {
+	var log bytes.Buffer
+	e, err := New(Config{Parameters: "testdata", Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	require.NoError(t, err)
+	defer e.Close()
+	m := golden[sealMeta](t, "2k-v1_1-s1.meta.json")
+	info := m.info(t)
+	for range 3 {
+		ok, err := e.VerifySeal(context.Background(), info)
+		require.NoError(t, err)
+		require.True(t, ok)
+	}
+	require.Equal(t, 1, bytes.Count(log.Bytes(), []byte("can be forged by anyone")))
+	require.Contains(t, log.String(), "porep-2KiB")
 }

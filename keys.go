@@ -50,17 +50,43 @@ func (e *Engine) openKey(ctx context.Context, s circuitSpec, sys *synth.System) 
 		if e.cfg.Parameters == "" {
 			return nil, fmt.Errorf("%w: neither Parameters nor DevelopmentKeys is set", ErrConfig)
 		}
-		return params.Open(e.cfg.Parameters, id)
+		key, err := params.Open(e.cfg.Parameters, id)
+		if err == nil {
+			e.warnOfDevelopmentKey(id, key.VerifyingKey())
+		}
+		return key, err
 	}
 	path := filepath.Join(e.devDir(), id.ParamsFile())
 	key, err := groth16.OpenProvingKey(path)
 	if err == nil {
-		return key, nil
+		if err = checkDevKey(ctx, id, key, sys); err == nil {
+			return key, nil
+		}
+		err = errors.Join(err, key.Close())
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
 	if !errors.Is(err, os.ErrNotExist) {
 		e.cfg.Logger.Warn("development key is damaged and will be made again", "path", path, "err", err)
 	}
 	return e.makeDevKey(ctx, s, id, sys, path)
+}
+
+// checkDevKey says whether a cached key is the circuit's development key.
+func checkDevKey(ctx context.Context, id params.Circuit, key *groth16.ProvingKey, sys *synth.System) error {
+	if !id.IsDevelopmentKey(key.VerifyingKey()) {
+		return fmt.Errorf("%w: not made from the published trapdoor", params.ErrMismatch)
+	}
+	return key.CheckSystem(ctx, sys)
+}
+
+// warnOfDevelopmentKey says loudly that the parameter directory holds a key whose trapdoor is published.
+func (e *Engine) warnOfDevelopmentKey(id params.Circuit, vk *groth16.VerifyingKey) {
+	if id.IsDevelopmentKey(vk) {
+		e.cfg.Logger.Warn("the parameter directory holds a DEVELOPMENT key from a published trapdoor: proofs under it can be forged by anyone",
+			"circuit", id.String(), "directory", e.cfg.Parameters)
+	}
 }
 
 // devDir is apart from any parameter directory, so that a development key is never taken for a deployed one.
@@ -73,7 +99,7 @@ func (e *Engine) makeDevKey(ctx context.Context, s circuitSpec, id params.Circui
 	e.cfg.Logger.Warn("making a DEVELOPMENT key from a published trapdoor: proofs under it can be forged by anyone",
 		"circuit", s.String(), "path", path, "bytes", groth16.KeySize(sys))
 	start := time.Now()
-	key, err := groth16.SetupFile(ctx, sys, path, groth16.SetupOptions{Trapdoor: groth16.DevTrapdoor(devTag(id)), Threads: e.cfg.Threads, FixedBase: e.cfg.SetupDevice,
+	key, err := groth16.SetupFile(ctx, sys, path, groth16.SetupOptions{Trapdoor: groth16.DevTrapdoor(id.DevelopmentTag()), Threads: e.cfg.Threads, FixedBase: e.cfg.SetupDevice,
 		Progress: func(done, total int) {
 			e.progress(Progress{Kind: s.Kind, Stage: "key", Done: int64(done), Total: int64(total)})
 		}})
@@ -92,9 +118,6 @@ func (e *Engine) makeDevKey(ctx context.Context, s circuitSpec, id params.Circui
 	return key, nil
 }
 
-// devTag is the tag of the published trapdoor of a circuit's development key.
-func devTag(id params.Circuit) string { return "golden/" + id.CacheID() }
-
 // loadVerifyingKey reads the small .vk file; a development key's comes from its parameters, made if need be.
 func (e *Engine) loadVerifyingKey(ctx context.Context, s circuitSpec) (*groth16.VerifyingKey, error) {
 	id, err := s.params()
@@ -105,11 +128,15 @@ func (e *Engine) loadVerifyingKey(ctx context.Context, s circuitSpec) (*groth16.
 		if e.cfg.Parameters == "" {
 			return nil, fmt.Errorf("%w: neither Parameters nor DevelopmentKeys is set", ErrConfig)
 		}
-		return params.OpenVerifyingKey(e.cfg.Parameters, id)
+		vk, err := params.OpenVerifyingKey(e.cfg.Parameters, id)
+		if err == nil {
+			e.warnOfDevelopmentKey(id, vk)
+		}
+		return vk, err
 	}
 	raw, err := regfile.ReadAll(filepath.Join(e.devDir(), id.VKFile()), 64<<20)
 	if err == nil {
-		if vk, err := groth16.ParseVerifyingKey(raw); err == nil {
+		if vk, err := groth16.ParseVerifyingKey(raw); err == nil && id.IsDevelopmentKey(vk) {
 			return vk, nil
 		}
 	}

@@ -4,6 +4,7 @@ package sched
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 )
@@ -62,7 +63,7 @@ func (q *Queue[T]) changed() {
 	q.wake = make(chan struct{})
 }
 
-// Pop waits for an item that accept (nil: any) lets through and removes the most urgent of them, together with up to
+// Pop waits for an item that accept (nil: any) lets through (asked again at every change of the queue) and removes the most urgent of them, together with up to
 // more others, in order of urgency, for which with(first, other) holds. ErrClosed once the queue is closed and empty.
 func (q *Queue[T]) Pop(ctx context.Context, accept func(T) bool, more int, with func(first, other T) bool) ([]T, error) {
 	for {
@@ -115,7 +116,7 @@ func (q *Queue[T]) best(accept func(T) bool) int {
 
 func (q *Queue[T]) remove(i int) T {
 	v := q.items[i].Value
-	q.items = append(q.items[:i], q.items[i+1:]...)
+	q.items = slices.Delete(q.items, i, i+1) // which also forgets it
 	return v
 }
 
@@ -132,13 +133,6 @@ func (q *Queue[T]) Remove(match func(T) bool) []T {
 		i++
 	}
 	return res
-}
-
-// Kick wakes waiting Pop calls, whose accept functions may answer differently now.
-func (q *Queue[T]) Kick() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.changed()
 }
 
 // Len is the number of items.

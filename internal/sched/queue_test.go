@@ -80,18 +80,17 @@ func TestPopTakesCompanions(t *testing.T) {
 	require.ErrorIs(t, err, ErrClosed)
 }
 
-func TestCloseAndKickWake(t *testing.T) {
+func TestPushAndCloseWake(t *testing.T) {
 	q := NewQueue[int](0, nil)
-	var open atomic.Bool
 	done := make(chan []int)
 	go func() {
-		v, _ := q.Pop(context.Background(), func(int) bool { return open.Load() }, 0, nil)
+		v, _ := q.Pop(context.Background(), func(v int) bool { return v == 7 }, 0, nil)
 		done <- v
 	}()
+	require.NoError(t, q.Push(6, 0))
 	require.NoError(t, q.Push(7, 0))
-	open.Store(true)
-	q.Kick()
 	require.Equal(t, []int{7}, <-done)
+	require.Equal(t, 6, pop(t, q))
 	errs := make(chan error)
 	go func() { _, err := q.Pop(context.Background(), nil, 0, nil); errs <- err }()
 	q.Close()
