@@ -3,6 +3,8 @@ package gpu
 import (
 	"testing"
 
+	"github.com/filgroth/filgroth/msm"
+	"github.com/filgroth/filgroth/msm/msmtest"
 	"github.com/filgroth/filgroth/ntt"
 	"github.com/filgroth/filgroth/ntt/ntttest"
 )
@@ -14,4 +16,13 @@ func TestNTT(t *testing.T) {
 		o = ntttest.Options{MaxLog: 16, NaiveLog: 9}
 	}
 	ntttest.Run(t, func() ntt.Engine { return d }, o)
+}
+
+func TestMSM(t *testing.T) {
+	d, real := testDevice(t, Options{})
+	o := msmtest.Options{Large: 300, Random: 2, Windows: []int{2, 7, 13}}
+	if real {
+		o = msmtest.Options{}
+	}
+	msmtest.Run(t, func() msm.Engine { return d }, o)
 }

@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"sync"
 	"unsafe"
+
+	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 )
 
 // library is a loaded libfilgroth_cuda.so. It stays loaded as long as the process lives: CUDA does not like to be
@@ -130,4 +132,9 @@ func (l *library) quotient(d handle, log int, a, b, c unsafe.Pointer, cancel *in
 func (l *library) msm(d handle, group int, s *sumArgs, out unsafe.Pointer, cancel *int32) result {
 	return toResult(C.call_msm(l.t, (*C.fg_device)(d), C.int32_t(group), C.uint64_t(s.n), s.points, s.scalars,
 		(*C.uint64_t)(s.bits), C.uint64_t(s.tails), (*C.uint32_t)(s.tailAt), C.int32_t(s.window), out, (*C.int32_t)(cancel)))
+}
+
+func (l *library) multiples(d handle, group int, base unsafe.Pointer, k []fr.Element, dst []byte, cancel *int32) result {
+	return toResult(C.call_multiples(l.t, (*C.fg_device)(d), C.int32_t(group), base, C.uint64_t(len(k)), pointer(k), pointer(dst),
+		(*C.int32_t)(cancel)))
 }

@@ -12,7 +12,7 @@
 #define FG_FUNCTIONS(X)                                                                                     \
   X(fg_source_digest) X(fg_architectures) X(fg_versions) X(fg_device_query) X(fg_bytes_held)                \
   X(fg_bytes_reset_peak) X(fg_fault_set) X(fg_fault_left) X(fg_host_register) X(fg_host_unregister)         \
-  X(fg_device_open) X(fg_device_close) X(fg_device_trim) X(fg_ntt) X(fg_quotient) X(fg_msm)                 \
+  X(fg_device_open) X(fg_device_close) X(fg_device_trim) X(fg_ntt) X(fg_quotient) X(fg_msm) X(fg_multiples) \
   X(fg_session_plan) X(fg_session_open) X(fg_session_close) X(fg_session_system) X(fg_session_template)     \
   X(fg_session_system_done) X(fg_session_section) X(fg_session_load) X(fg_session_begin)                    \
   X(fg_session_witness) X(fg_session_evaluate) X(fg_session_evaluations) X(fg_session_rows)                 \
@@ -98,6 +98,10 @@ static fg_result call_msm(fg_table* t, fg_device* d, int32_t group, uint64_t n, 
                           const uint64_t* bits, uint64_t tails, const uint32_t* tail_at, int32_t window, void* out,
                           const int32_t* cancel) {
   return t->fg_msm(d, group, n, points, scalars, bits, tails, tail_at, window, out, cancel);
+}
+static fg_result call_multiples(fg_table* t, fg_device* d, int32_t group, const void* base, uint64_t n,
+                                const void* scalars, void* out, const int32_t* cancel) {
+  return t->fg_multiples(d, group, base, n, scalars, out, cancel);
 }
 static fg_result call_session_plan(fg_table* t, fg_device* d, const fg_session_config* c, fg_session_bytes* out) {
   return t->fg_session_plan(d, c, out);

@@ -30,6 +30,8 @@ type native interface {
 	quotient(d handle, log int, a, b, c unsafe.Pointer, cancel *int32) result
 	msm(d handle, group int, s *sumArgs, out unsafe.Pointer, cancel *int32) result
 
+	multiples(d handle, group int, base unsafe.Pointer, k []fr.Element, dst []byte, cancel *int32) result
+
 	sessionPlan(d handle, c *sessionConfig) (sessionBytes, result)
 	sessionOpen(d handle, c *sessionConfig) (handle, result)
 	sessionClose(s handle)

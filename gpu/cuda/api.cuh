@@ -7,6 +7,7 @@
 
 #include "device.cuh"
 #include "filgroth_cuda.h"
+#include "fixed_base.cuh"
 #include "msm.cuh"
 #include "ntt.cuh"
 
@@ -73,6 +74,24 @@ void released_on(int ordinal, F f) noexcept {
   if (before >= 0) cudaSetDevice(before);
 }
 
+// BaseTable is the table of multiples of the base that was asked for last.
+template <class F>
+class BaseTable {
+  std::unique_ptr<FixedBase<F>> table_;
+  Affine<F> base_;
+
+ public:
+  const FixedBase<F>& get(const Affine<F>& base, cudaStream_t s) {
+    if (!table_ || !(base_ == base)) {
+      table_.reset();
+      table_ = std::make_unique<FixedBase<F>>(base, s);
+      base_ = base;
+    }
+    return *table_;
+  }
+  void clear() { table_.reset(); }
+};
+
 }  // namespace fg
 
 // The device handle owns what calls share. Its scratch memory is used by one call at a time.
@@ -81,6 +100,8 @@ struct fg_device {
   const uint64_t budget;
   fg::Stream main;
   fg::MsmContext msm;
+  fg::BaseTable<fg::Fp> g1;
+  fg::BaseTable<fg::Fp2> g2;
 
   fg_device(int ordinal_, uint64_t budget_) : ordinal(ordinal_), budget(budget_) {}
 

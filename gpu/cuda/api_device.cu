@@ -67,6 +67,8 @@ void fg_device::trim() {
   scratch_.release();
   plans_.clear();
   quotients_.clear();
+  g1.clear();
+  g2.clear();
 }
 
 extern "C" {
@@ -100,7 +102,7 @@ fg_result fg_device_query(int32_t ordinal, fg_device_info* out) {
     size_t free = 0, total = 0;
     FG_CUDA(cudaMemGetInfo(&free, &total));
     fg_device_info info{};
-    std::snprintf(info.name, sizeof info.name, "%s", p.name);
+    std::snprintf(info.name, sizeof info.name, "%.127s", p.name);
     info.major = p.major;
     info.minor = p.minor;
     info.processors = p.multiProcessorCount;
@@ -146,7 +148,7 @@ fg_result fg_device_open(int32_t ordinal, uint64_t budget, fg_device** out) {
       cudaGetLastError();
       cudaDeviceProp p;
       FG_CUDA(cudaGetDeviceProperties(&p, ordinal));
-      FG_FAIL(E_ARCH, "device %d (%s) has compute capability %d.%d, the library was built for %s", ordinal, p.name,
+      FG_FAIL(E_ARCH, "device %d (%.60s) has compute capability %d.%d, the library was built for %.60s", ordinal, p.name,
               p.major, p.minor, FG_ARCHITECTURES);
     }
     *out = new fg_device(ordinal, budget);

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "api.cuh"
+#include "keys.cuh"
 #include "workspace.cuh"
 
 using namespace fg;
@@ -116,6 +117,36 @@ void sum_all(fg_device* d, const void* points, size_t n, const HostScalars& k, i
   std::memcpy(out, &j, sizeof j);
 }
 
+// Chunk by chunk: scalars up, points made and encoded, bytes down.
+template <class F>
+void multiples(fg_device* d, BaseTable<F>& tables, const void* base, size_t n, const Fr* scalars, unsigned char* out,
+               const Cancel& cancel) {
+  const FixedBase<F>& table = tables.get(*static_cast<const Affine<F>*>(base), d->main);
+  const size_t step = std::min<size_t>(n, size_t(1) << 20), point = sizeof(Affine<F>);
+  Fr* k = nullptr;
+  Affine<F>* p = nullptr;
+  unsigned char *raw = nullptr, *work = nullptr;
+  auto layout = [&](void* at) {
+    Carver c(at);
+    k = c.take<Fr>(step);
+    p = c.take<Affine<F>>(step);
+    raw = c.take<unsigned char>(step * point);
+    work = c.take<unsigned char>(table.scratch_bytes());
+    return c.bytes();
+  };
+  layout(d->scratch(layout(nullptr)));
+  DrainOnExit drain(d->main);
+  for (size_t at = 0; at < n; at += step) {
+    cancel.check();
+    const size_t m = std::min(step, n - at);
+    upload(k, scalars + at, m, d->main);
+    table.mul(p, k, m, work, d->main);
+    encode_points<F>(raw, p, m, d->main);
+    download(out + at * point, raw, m * point, d->main);
+    d->main.sync();
+  }
+}
+
 }  // namespace
 
 extern "C" {
@@ -167,6 +198,21 @@ fg_result fg_msm(fg_device* d, int32_t group, uint64_t n, const void* points, co
       sum_all<Fp>(d, points, n, k, window, out, Cancel(cancel));
     else if (group == 2)
       sum_all<Fp2>(d, points, n, k, window, out, Cancel(cancel));
+    else
+      FG_FAIL(E_ARGUMENT, "group %d", group);
+  });
+}
+
+fg_result fg_multiples(fg_device* d, int32_t group, const void* base, uint64_t n, const void* scalars, void* out,
+                       const int32_t* cancel) {
+  return guarded_on(d->ordinal, [&] {
+    if (n == 0) return;
+    const Fr* k = static_cast<const Fr*>(scalars);
+    unsigned char* raw = static_cast<unsigned char*>(out);
+    if (group == 1)
+      multiples<Fp>(d, d->g1, base, n, k, raw, Cancel(cancel));
+    else if (group == 2)
+      multiples<Fp2>(d, d->g2, base, n, k, raw, Cancel(cancel));
     else
       FG_FAIL(E_ARGUMENT, "group %d", group);
   });

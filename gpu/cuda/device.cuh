@@ -40,7 +40,7 @@ struct Error : std::exception {
     const char* base = file;
     for (const char* p = file; *p; p++)
       if (*p == '/') base = p + 1;
-    std::snprintf(text, sizeof text, "%s (%s:%d)", what_, base, line);
+    std::snprintf(text, sizeof text, "%.180s (%.30s:%d)", what_, base, line);
   }
   const char* what() const noexcept override { return text; }
 };
@@ -96,7 +96,7 @@ inline void check_cuda(cudaError_t e, const char* expr, const char* file, int li
   if (e == cudaSuccess) return;
   cudaGetLastError();  // an error that is not sticky must not show up again in an unrelated call
   char text[200];
-  std::snprintf(text, sizeof text, "%s: %s in %.120s", cudaGetErrorName(e), cudaGetErrorString(e), expr);
+  std::snprintf(text, sizeof text, "%.50s: %.60s in %.80s", cudaGetErrorName(e), cudaGetErrorString(e), expr);
   throw Error(e == cudaErrorMemoryAllocation ? E_MEMORY : E_CUDA, int(e), text, file, line);
 }
 

@@ -84,6 +84,11 @@ FG_API fg_result fg_msm(fg_device* d, int32_t group, uint64_t n, const void* poi
                         const uint64_t* bits, uint64_t tails, const uint32_t* tail_at, int32_t window, void* out,
                          const int32_t* cancel);
 
+// Multiples k_i * base as encoded points (96 bytes in group 1, 192 in group 2); the base is affine. The device keeps a
+// table of the last base of each group until it is trimmed.
+FG_API fg_result fg_multiples(fg_device* d, int32_t group, const void* base, uint64_t n, const void* scalars, void* out,
+                              const int32_t* cancel);
+
 // A session: one constraint system and one key on a device. See session.cuh for the order of the calls. Sections are
 // 0 h, 1 l, 2 a, 3 b_g1, 4 b_g2; their points are split in those multiplied by bits and the tail.
 typedef struct fg_session fg_session;

@@ -22,42 +22,12 @@ ZetaArgs zeta_args(int n, bool inverse, bool coset) {
   return a;
 }
 
-template <int Q, bool INVERSE, Variant V>
-void launch_variant(const Fr* src, Fr* dst, const PassArgs& a, cudaStream_t s) {
-  using S = Shape<Q>;
-  size_t shared = size_t(16) << TILE_LOG;
-  if (V >= LAST)
-    for (int r = 0; r + 1 < S::ROUNDS; r++)
-      if (!a.table[r]) shared += size_t(S::shared_twiddles(r)) * sizeof(Fr);
-  auto kernel = ntt_pass<Q, INVERSE, V>;
-  if (shared > 48 << 10)
-    FG_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(shared)));
-  kernel<<<1u << (a.n - TILE_LOG), THREADS, shared, s>>>(src, dst, a);
-  FG_LAUNCHED();
-}
-
-template <int Q, bool INVERSE>
-void launch_pass(bool last, bool trivial, const Fr* src, Fr* dst, const PassArgs& a, cudaStream_t s) {
-  if (last && !a.table[Shape<Q>::ROUNDS - 1]) return launch_variant<Q, INVERSE, DERIVE>(src, dst, a, s);
-  if (last) return launch_variant<Q, INVERSE, LAST>(src, dst, a, s);
-  if (trivial && Q >= 8) return launch_variant<Q, INVERSE, Q >= 8 ? TRIVIAL : PLAIN>(src, dst, a, s);
-  launch_variant<Q, INVERSE, PLAIN>(src, dst, a, s);
-}
-
-template <int Q>
-void launch_pass(bool inverse, bool last, bool trivial, const Fr* src, Fr* dst, const PassArgs& a, cudaStream_t s) {
-  if (inverse)
-    launch_pass<Q, true>(last, trivial, src, dst, a, s);
-  else
-    launch_pass<Q, false>(last, trivial, src, dst, a, s);
-}
-
-void launch_pass(int q, bool inverse, bool last, bool trivial, const Fr* src, Fr* dst, const PassArgs& a, cudaStream_t s) {
+void run_pass(int q, bool inverse, bool last, bool trivial, const Fr* src, Fr* dst, const PassArgs& a, cudaStream_t s) {
   switch (q) {
-    case 6: return launch_pass<6>(inverse, last, trivial, src, dst, a, s);
-    case 7: return launch_pass<7>(inverse, last, trivial, src, dst, a, s);
-    case 8: return launch_pass<8>(inverse, last, trivial, src, dst, a, s);
-    case 9: return launch_pass<9>(inverse, last, trivial, src, dst, a, s);
+    case 6: return nttk::launch_pass<6>(inverse, last, trivial, src, dst, a, s);
+    case 7: return nttk::launch_pass<7>(inverse, last, trivial, src, dst, a, s);
+    case 8: return nttk::launch_pass<8>(inverse, last, trivial, src, dst, a, s);
+    case 9: return nttk::launch_pass<9>(inverse, last, trivial, src, dst, a, s);
   }
   FG_FAIL(E_INTERNAL, "a pass of %d levels", q);
 }
@@ -158,7 +128,7 @@ void NttPlan::run(const Fr* src, Fr* dst, NttOrder values, bool reduce, cudaStre
     const bool permute_last = natural && last && !inverse_;
     const Fr* from = i == 0 ? src : (natural && !inverse_ ? src : dst);
     Fr* to = (natural && !inverse_ && !permute_last) ? const_cast<Fr*>(src) : dst;
-    launch_pass(p.q, inverse_, last, at == 0 && !coset_, from, to, a, s);
+    run_pass(p.q, inverse_, last, at == 0 && !coset_, from, to, a, s);
   }
 }
 

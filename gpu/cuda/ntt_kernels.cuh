@@ -1,4 +1,4 @@
-// Kernels of ntt.cuh. Only ntt.cu includes this.
+// Kernels of ntt.cuh, for ntt.cu and ntt_pass.cuh.
 #pragma once
 
 #include "ntt.cuh"
@@ -25,7 +25,7 @@ __device__ inline Fr zeta(const ZetaArgs& a, uint32_t index, int level) {
 
 // The seven twiddles of each of the 2^level blocks of a round that starts at the level: one for the level, two for the
 // next, four for the one after.
-__global__ void fill_table(Fr* out, int level, ZetaArgs a) {
+static __global__ void fill_table(Fr* out, int level, ZetaArgs a) {
   uint32_t e = blockIdx.x * blockDim.x + threadIdx.x;
   if (e >= 7u << level) return;
   uint32_t h = e / 7, k = e % 7;
@@ -34,7 +34,7 @@ __global__ void fill_table(Fr* out, int level, ZetaArgs a) {
 }
 
 // out[i] = zeta(i * 2^shift), with the coset factor of the level unless it is negative.
-__global__ void fill_zeta(Fr* out, uint32_t n, int shift, int level, ZetaArgs a) {
+static __global__ void fill_zeta(Fr* out, uint32_t n, int shift, int level, ZetaArgs a) {
   uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) out[i] = zeta(a, i << shift, level);
 }
@@ -304,7 +304,7 @@ __global__ void __launch_bounds__(THREADS, 2) ntt_pass(const Fr* src, Fr* dst, c
 }
 
 // Transforms of up to 2^11 points, by one block in shared memory.
-__global__ void ntt_small(const Fr* src, Fr* dst, int n, bool inverse, bool natural, ZetaArgs z) {
+static __global__ void ntt_small(const Fr* src, Fr* dst, int n, bool inverse, bool natural, ZetaArgs z) {
   extern __shared__ uint4 sm[];
   Fr* x = reinterpret_cast<Fr*>(sm);
   const unsigned size = 1u << n;
@@ -328,22 +328,26 @@ __global__ void ntt_small(const Fr* src, Fr* dst, int n, bool inverse, bool natu
   for (unsigned i = threadIdx.x; i < size; i += blockDim.x) dst[i] = lazy::reduce(x[!inverse && natural ? rev(i) : i]);
 }
 
-__global__ void scale(Fr* v, size_t n, Fr k) {
+static __global__ void scale(Fr* v, size_t n, Fr k) {
   size_t i = size_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i < n) v[i] = lazy::mul_exact(v[i], k);
 }
 
 // a = a*b*k, below 2p.
-__global__ void multiply(Fr* a, const Fr* b, size_t n, Fr k) {
+static __global__ void multiply(Fr* a, const Fr* b, size_t n, Fr k) {
   size_t i = size_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i < n) a[i] = lazy::mul(lazy::mul(b[i], lazy::reduce(a[i])), k);
 }
 
 // d = (d - c)*k, reduced.
-__global__ void subtract_scale(Fr* d, const Fr* c, size_t n, Fr k) {
+static __global__ void subtract_scale(Fr* d, const Fr* c, size_t n, Fr k) {
   size_t i = size_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i < n) d[i] = lazy::mul_exact(lazy::sub(d[i], c[i]), k);
 }
+
+// Runs a pass of Q levels; last: over the lowest bits of the index of values, trivial: from level 0 without a coset.
+template <int Q>
+void launch_pass(bool inverse, bool last, bool trivial, const Fr* src, Fr* dst, const PassArgs& a, cudaStream_t s);
 
 }  // namespace nttk
 }  // namespace fg

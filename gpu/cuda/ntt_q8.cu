@@ -1,0 +1,3 @@
+#include "ntt_pass.cuh"
+
+template void fg::nttk::launch_pass<8>(bool, bool, bool, const Fr*, Fr*, const PassArgs&, cudaStream_t);
