@@ -38,6 +38,7 @@ func Run(t *testing.T, b groth16.Backend, o Options) {
 	t.Run("sums", s.sums)
 	t.Run("domains", s.domains)
 	t.Run("golden", s.golden)
+	t.Run("evaluations", s.evaluations)
 	t.Run("batch", s.batch)
 	t.Run("concurrent", s.concurrent)
 	t.Run("configs", s.configs)
@@ -239,6 +240,36 @@ func (s *suite) golden(t *testing.T) {
 		}
 		check(t, key.Close())
 	}
+}
+
+// evaluations gives assignments that bring a, b, c: they are used as they are.
+func (s *suite) evaluations(t *testing.T) {
+	s.balance(t)
+	ctx := context.Background()
+	x := makeBound(t, medium)
+	a := x.assign(t, 3)
+	n := x.sys.Constraints()
+	e := &synth.Evaluations{A: make([]fr.Element, n), B: make([]fr.Element, n), C: make([]fr.Element, n)}
+	check(t, x.sys.Evaluate(ctx, a, e.A, e.B, e.C, 0))
+	a.Eval = e
+	sess := s.bind(t, x, groth16.Config{})
+	got, err := sess.Sums(ctx, []*synth.Assignment{a})
+	check(t, err)
+	compare(t, x, a, &got[0])
+	e.A[n/2].SetUint64(123456789) // a wrong value shows in H, and only there
+	wrong, err := sess.Sums(ctx, []*synth.Assignment{a})
+	check(t, err)
+	if wrong[0].H.Equal(&got[0].H) {
+		t.Error("the evaluations that the assignment brings were not used")
+	}
+	if !wrong[0].L.Equal(&got[0].L) || !wrong[0].B2.Equal(&got[0].B2) {
+		t.Error("evaluations changed L or B2")
+	}
+	e.C = e.C[1:]
+	if _, err := sess.Sums(ctx, []*synth.Assignment{a}); !errors.Is(err, synth.ErrShape) {
+		t.Errorf("evaluations of a wrong length: %v", err)
+	}
+	check(t, sess.Close())
 }
 
 var medium = Circuit{Seed: 77, Inputs: 3, Bits: 900, Fields: 60, Products: 150, Blocks: 20, B: BAlternating}
