@@ -100,13 +100,16 @@ func armNames(arms []Arm) (out []string) {
 func fakeResult(t *testing.T, rounds int) *ABResult {
 	f := &abFlags{shape: "made-up", work: "synth", n: rounds}
 	r := newABResult(f, []Arm{{Name: "x=1", Changed: []string{"b"}}, {Name: "x=2", Changed: []string{"b"}}, {Name: "x=1#again"}, {Name: "x=<3>"}})
+	for i := range r.Arms {
+		r.Arms[i].settings = defaultSettings()
+	}
 	r.Arms[3].Unavailable = "no <such> device"
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for round := -1; round < rounds; round++ {
 		for arm, slow := range []float64{1, 1.4, 1} {
 			a := time.Duration(1e9 * math.Exp(0.01*rnd.NormFloat64()))
 			b := time.Duration(5e8 * slow * math.Exp(0.01*rnd.NormFloat64()))
-			o := &Outcome{Check: [32]byte{7}, Cost: Cost{Wall: (a + b).Seconds(), User: (a + b).Seconds()}, Records: []span.Record{
+			o := &Outcome{Checks: [][32]byte{{7}}, Cost: Cost{Wall: (a + b).Seconds(), User: (a + b).Seconds()}, Records: []span.Record{
 				{ID: 1, Name: "a", Lane: "cpu", End: a}, {ID: 2, Name: "b", Lane: "gpu0", Start: a, End: a + b, Bytes: 9}}}
 			require.NoError(t, r.note(arm, round, o))
 		}
@@ -139,10 +142,12 @@ func TestResultVerdicts(t *testing.T) {
 }
 
 func TestResultsMustBeEqual(t *testing.T) {
-	r := newABResult(&abFlags{}, []Arm{{Name: "one"}, {Name: "two"}})
-	require.NoError(t, r.note(0, -1, &Outcome{Check: [32]byte{1}}))
-	require.NoError(t, r.note(1, 0, &Outcome{Check: [32]byte{1}}))
-	require.ErrorContains(t, r.note(1, 1, &Outcome{Check: [32]byte{2}}), "two")
+	r := newABResult(&abFlags{}, []Arm{{Name: "one", Settings: defaultSettings()}, {Name: "two", Settings: defaultSettings()}})
+	require.NoError(t, r.note(0, -1, &Outcome{Checks: [][32]byte{{1}}}))
+	require.NoError(t, r.note(1, 0, &Outcome{Checks: [][32]byte{{1}}}))
+	require.NoError(t, r.note(1, 0, &Outcome{Checks: [][32]byte{{1}, {3}}}), "more circuits")
+	require.ErrorContains(t, r.note(1, 1, &Outcome{Checks: [][32]byte{{2}}}), "two")
+	require.ErrorContains(t, r.note(0, 1, &Outcome{Checks: [][32]byte{{1}, {4}}}), "circuit 1")
 }
 
 func TestReportFiles(t *testing.T) {
@@ -192,7 +197,7 @@ func TestLiveComparison(t *testing.T) {
 	require.Contains(t, out.String(), "synth.direct")
 	out.Reset()
 	err = run(context.Background(), []string{"ab", "-shape", "window-2k", "-knob", "pin=none,register", "-knob", "synthesis=compiled,direct", "-knob", "b2=sequential,parallel,device",
-		"-knob", "key=resident,streamed", "-knob", "bits=aware,dense", "-knob", "window=0,8", "-knob", "backend=cpu", "-n", "1", "-warm", "0", "-keys", dir, "-out", filepath.Join(dir, "prove")}, &out, &errOut)
+		"-knob", "key=resident,streamed", "-knob", "bits=aware,dense", "-knob", "window=0,8", "-knob", "backend=cpu", "-knob", "circuits=1,2", "-knob", "inflight=1,2", "-n", "1", "-warm", "0", "-keys", dir, "-out", filepath.Join(dir, "prove")}, &out, &errOut)
 	require.NoError(t, err, errOut.String())
 	require.Regexp(t, `(?m)^pin=register +unavailable: .*pin=register without a device`, out.String())
 	require.Regexp(t, `(?m)^b2=device +unavailable: `, out.String())

@@ -64,7 +64,7 @@ func (r *ABResult) bars(w io.Writer) error {
 	x := func(v float64) float64 { return left + v/longest*width }
 	var s strings.Builder
 	fmt.Fprintf(&s, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+"\n", left+width+330, height, left+width+330, height)
-	fmt.Fprintf(&s, `<rect width="100%%" height="100%%" fill="#ffffff"/><text x="10" y="22" font-size="15">%s, %s: seconds by phase, median and %g %% interval</text>`+"\n",
+	fmt.Fprintf(&s, `<rect width="100%%" height="100%%" fill="#ffffff"/><text x="10" y="22" font-size="15">%s, %s: seconds a circuit by phase, median and %g %% interval</text>`+"\n",
 		template.HTMLEscapeString(r.Shape), r.Work, r.Rule.Confidence*100)
 	y := float64(top)
 	for _, p := range phases {

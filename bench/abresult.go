@@ -34,8 +34,7 @@ type ABResult struct {
 	Comparisons []Comparison `json:"comparisons"`
 	RSS         []Sample     `json:"rss"`
 
-	checked bool
-	check   [32]byte
+	checks [][32]byte // of the circuits seen so far
 }
 
 // ArmResult has one value a round for each phase and metric.
@@ -43,7 +42,7 @@ type ArmResult struct {
 	Name        string               `json:"name"`
 	Unavailable string               `json:"unavailable,omitempty"` // why this machine cannot run it
 	Changed     []string             `json:"changed_phases"`
-	Seconds     map[string][]float64 `json:"seconds"` // by phase
+	Seconds     map[string][]float64 `json:"seconds"` // by phase, for each circuit of a run
 	Bytes       map[string]int64     `json:"bytes"`   // moved in a phase, in the last round
 	Costs       []Cost               `json:"costs"`
 	Device      []int64              `json:"device_peak_bytes"`
@@ -76,15 +75,21 @@ func newABResult(f *abFlags, arms []Arm) *ABResult {
 
 // note adds a run; rounds below 0 are warm-up, whose results must be equal, too.
 func (r *ABResult) note(arm, round int, o *Outcome) error {
-	if r.checked && r.check != o.Check {
-		return fmt.Errorf("%s: its results differ from those of the arms before it", r.Arms[arm].Name)
+	for i, c := range o.Checks {
+		if i == len(r.checks) {
+			r.checks = append(r.checks, c)
+		}
+		if r.checks[i] != c {
+			return fmt.Errorf("%s: circuit %d: its results differ from those of the arms before it", r.Arms[arm].Name, i)
+		}
 	}
-	r.checked, r.check = true, o.Check
 	if round < 0 {
 		return nil
 	}
 	a := &r.Arms[arm]
-	add := func(phase string, v float64) { a.Seconds[phase] = append(a.Seconds[phase], v) }
+	add := func(phase string, v float64) {
+		a.Seconds[phase] = append(a.Seconds[phase], v/float64(a.settings.Circuits))
+	}
 	for name, s := range byName(o.Records) {
 		add(name, s.Wall.Seconds())
 		a.Bytes[name] = s.Bytes
@@ -191,7 +196,7 @@ func (r *ABResult) table(w io.Writer) {
 	e := &r.Environment
 	fmt.Fprintf(w, "%s, %s, %d rounds interleaved in shuffled order; %s, %d cores, GPU %s, commit %s, load %s\n", r.Shape, r.Work, r.Rounds, e.CPU, e.Cores, e.shortGPU(), e.Commit, e.LoadBefore)
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(tw, "arm\tphase\tmedian s\t95 % interval\tratio to first\t95 % interval\tp (Holm)\tverdict")
+	fmt.Fprintln(tw, "arm\tphase\tmedian s a circuit\t95 % interval\tratio to first\t95 % interval\tp (Holm)\tverdict")
 	for i := range r.Arms {
 		a := &r.Arms[i]
 		if a.Unavailable != "" {
@@ -292,13 +297,13 @@ func (r *ABResult) benchFormat(w io.Writer) error {
 				continue
 			}
 			c := &a.Costs[k]
-			line := fmt.Sprintf("Benchmark%s/shape=%s/%s\t1\t%.0f ns/op", map[string]string{"synth": "Synth", "prove": "Prove"}[r.Work], r.Shape, a.Name, c.Wall*1e9)
+			line := fmt.Sprintf("Benchmark%s/shape=%s/%s\t1\t%.0f ns/op", map[string]string{"synth": "Synth", "prove": "Prove"}[r.Work], r.Shape, a.Name, a.Seconds[total][k]*1e9)
 			for _, p := range r.Phases {
 				if v := a.Seconds[p]; k < len(v) {
 					line += fmt.Sprintf("\t%.0f %s-ns/op", v[k]*1e9, p)
 				}
 			}
-			line += fmt.Sprintf("\t%.0f core-ns/op\t%d peak-rss-bytes\t%d minor-faults/op\t%d major-faults/op", c.Core()*1e9, c.PeakRSS, c.Minor, c.Major)
+			line += fmt.Sprintf("\t%.0f core-ns/op\t%d peak-rss-bytes\t%d minor-faults/op\t%d major-faults/op", a.Seconds[coreTotal][k]*1e9, c.PeakRSS, c.Minor, c.Major)
 			if a.Device[k] > 0 {
 				line += fmt.Sprintf("\t%d device-peak-bytes\t%d pinned-bytes\t%d moved-bytes", a.Device[k], a.Pinned[k], a.moved())
 			}

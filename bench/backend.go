@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"slices"
 	"sync"
 
 	bls12381 "github.com/consensys/gnark-crypto/ecc/bls12-381"
@@ -97,11 +95,11 @@ func dense(k msm.Scalars, n int) msm.Scalars {
 	return msm.Scalars{Dense: v}
 }
 
-// sumsSeen is a backend that remembers what its sessions summed up: proofs are blinded, sums compare.
+// sumsSeen is a backend that remembers what its sessions summed up since the last reset: proofs are blinded, sums compare.
 type sumsSeen struct {
 	groth16.Backend
 	mu  sync.Mutex
-	all [][]byte
+	all map[*synth.Assignment][32]byte // nil: nothing is remembered
 }
 
 // Bind implements groth16.Backend.
@@ -116,15 +114,19 @@ func (b *sumsSeen) Bind(ctx context.Context, sys *synth.System, key *groth16.Pro
 func (b *sumsSeen) reset() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.all = nil
+	b.all = map[*synth.Assignment][32]byte{}
 }
 
-// digest does not depend on the order in which calls in flight ended.
-func (b *sumsSeen) digest() [32]byte {
+// take gives the hashes of the sums of these assignments and remembers nothing any more.
+func (b *sumsSeen) take(as []*synth.Assignment) [][32]byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	slices.SortFunc(b.all, bytes.Compare)
-	return sha256.Sum256(bytes.Join(b.all, nil))
+	var out [][32]byte
+	for _, a := range as {
+		out = append(out, b.all[a])
+	}
+	b.all = nil
+	return out
 }
 
 type seenSession struct {
@@ -149,13 +151,16 @@ func (s *seenSession) Sums(ctx context.Context, as []*synth.Assignment) ([]groth
 	s.b.mu.Lock()
 	defer s.b.mu.Unlock()
 	for i := range sums {
+		if s.b.all == nil {
+			break
+		}
 		var raw []byte
 		for _, p := range []*bls12381.G1Jac{&sums[i].H, &sums[i].L, &sums[i].A, &sums[i].B1} {
 			b := new(bls12381.G1Affine).FromJacobian(p).RawBytes()
 			raw = append(raw, b[:]...)
 		}
 		b := new(bls12381.G2Affine).FromJacobian(&sums[i].B2).RawBytes()
-		s.b.all = append(s.b.all, append(raw, b[:]...))
+		s.b.all[as[i]] = sha256.Sum256(append(raw, b[:]...))
 	}
 	return sums, nil
 }

@@ -36,6 +36,7 @@ type CancelResult struct {
 	Environment Environment `json:"environment"`
 	Shape       string      `json:"shape"`
 	Phases      []Cancelled `json:"phases"`
+	RSS         []Sample    `json:"rss"`
 }
 
 type cancelFlags struct {
@@ -77,10 +78,16 @@ func (f *cancelFlags) run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	r := &CancelResult{Environment: ReadEnvironment(), Shape: f.shape}
+	m := startMonitor(100 * time.Millisecond) // one goroutine more, before and after alike
 	for _, j := range w.jobs(a, p) {
-		if err := r.each(ctx, j, f.fraction); err != nil {
-			return fmt.Errorf("%s: %w", j.name, err)
+		if err = r.each(ctx, j, f.fraction); err != nil {
+			err = fmt.Errorf("%s: %w", j.name, err)
+			break
 		}
+	}
+	r.RSS = m.end()
+	if err != nil {
+		return err
 	}
 	r.print(out)
 	if f.json != "" {

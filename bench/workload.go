@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"unsafe"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 	"github.com/filgroth/filgroth/bench/shapes"
@@ -26,9 +25,9 @@ import (
 type Outcome struct {
 	Cost    Cost
 	Records []span.Record
-	Check   [32]byte // of results that no knob may change
-	Device  int64    // most bytes held on a device during the run
-	Pinned  int64    // bytes of page-locked memory of the library at its end
+	Checks  [][32]byte // of each circuit's results, which no knob may change
+	Device  int64      // most bytes held on a device during the run
+	Pinned  int64      // bytes of page-locked memory of the library at its end
 }
 
 // workload is a circuit with values, and for proofs a key: what all arms of a comparison share.
@@ -218,7 +217,7 @@ func (b *bound) run(ctx context.Context) (*Outcome, error) {
 	out.Device, out.Pinned = held.DevicePeak, held.Pinned
 	if err == nil {
 		out.Records = rec.Records()
-		out.Check, err = b.check(ctx, as, results)
+		out.Checks, err = b.check(as, results)
 	}
 	for _, a := range as {
 		if a != nil {
@@ -272,28 +271,29 @@ func (b *bound) proveAll(ctx context.Context, as []*synth.Assignment) ([]groth16
 	return out, g.Wait()
 }
 
-// check verifies the proofs and hashes what must be equal in all arms: a, b, c, or the sums before blinding.
-func (b *bound) check(ctx context.Context, as []*synth.Assignment, results []groth16.Result) (sum [32]byte, err error) {
-	h := sha256.New()
-	if !b.w.prove {
-		for _, a := range as {
-			for _, v := range [][]fr.Element{a.Inputs, a.Fields, a.Eval.A, a.Eval.B, a.Eval.C} {
-				if len(v) > 0 {
-					h.Write(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*32))
-				}
+// check verifies the proofs and hashes for each circuit what must be equal in all arms: witness with a, b, c, or the sums before
+// blinding.
+func (b *bound) check(as []*synth.Assignment, results []groth16.Result) ([][32]byte, error) {
+	if b.w.prove {
+		vk := b.w.key.VerifyingKey()
+		for i, r := range results {
+			if r.Err != nil {
+				return nil, fmt.Errorf("circuit %d: %w", i, r.Err)
+			}
+			ok, err := groth16.Verify(vk, b.w.cases[i].Public, r.Proof)
+			if err != nil || !ok {
+				return nil, fmt.Errorf("circuit %d: the proof does not verify: %w", i, err)
 			}
 		}
-		return [32]byte(h.Sum(nil)), nil
+		return b.seen.take(as), nil
 	}
-	vk := b.w.key.VerifyingKey()
-	for i, r := range results {
-		if r.Err != nil {
-			return sum, fmt.Errorf("circuit %d: %w", i, r.Err)
+	out := make([][32]byte, len(as))
+	for i, a := range as {
+		h := sha256.New()
+		for _, v := range [][]fr.Element{a.Inputs, a.Fields, a.Eval.A, a.Eval.B, a.Eval.C} {
+			h.Write(rawElements(v))
 		}
-		ok, err := groth16.Verify(vk, b.w.cases[i].Public, r.Proof)
-		if err != nil || !ok {
-			return sum, fmt.Errorf("circuit %d: the proof does not verify: %w", i, err)
-		}
+		h.Sum(out[i][:0])
 	}
-	return b.seen.digest(), nil
+	return out, nil
 }
