@@ -41,7 +41,8 @@ type Config struct {
 	// time. Work of PriorityHigh and above has as many places of its own.
 	PartitionsInFlight int
 	// HostMemory is the byte budget of witnesses and host buffers; 0 is four fifths of what the machine or its control
-	// group allows.
+	// group allows. A partition that does not fit into it is an error at once. What the CPU takes where it stands in for a
+	// failed device is compared with it, not reserved.
 	HostMemory int64
 	// KeyMemory bounds the bytes of keys and systems kept loaded while idle; 0 is half of HostMemory.
 	KeyMemory int64

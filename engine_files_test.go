@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/filgroth/filgroth/groth16"
+	"github.com/filgroth/filgroth/groth16/params"
 	"github.com/filgroth/filgroth/synth/vanilla"
 	"github.com/stretchr/testify/require"
 )
@@ -119,4 +120,21 @@ func TestDevelopmentKeyAmongParametersIsSaid(t *testing.T) {
 	}
 	require.Equal(t, 1, bytes.Count(log.Bytes(), []byte("can be forged by anyone")))
 	require.Contains(t, log.String(), "porep-2KiB")
+}
+
+// Without a reference string a non-interactive sector, which ends in an aggregate, is refused before its proofs are made.
+func TestNonInteractiveNeedsItsReferenceString(t *testing.T) {
+	m := golden[sealMeta](t, "2k-ni-s1.meta.json")
+	c1 := readGolden(t, "2k-ni-s1.c1.json.gz")
+	dir := t.TempDir()
+	var log bytes.Buffer
+	e, err := New(Config{Parameters: dir, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	require.NoError(t, err)
+	defer e.Close()
+	_, rep, err := e.SealCommitPhase2(context.Background(), c1, m.Sector, testMiner)
+	require.ErrorIs(t, err, params.ErrKeyNotFound)
+	require.ErrorContains(t, err, filepath.Join(dir, SRSFile))
+	require.Nil(t, rep)
+	require.Zero(t, e.Status().Keys.Loads)
+	require.Empty(t, log.String())
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 	"github.com/filgroth/filgroth/groth16"
+	"github.com/filgroth/filgroth/groth16/aggregate"
 	"github.com/filgroth/filgroth/span"
 	"github.com/filgroth/filgroth/synth"
 	"github.com/filgroth/filgroth/synth/porep"
@@ -24,6 +25,11 @@ func (e *Engine) SealCommitPhase2(ctx context.Context, c1 []byte, sector, miner 
 	}
 	if err := porep.CheckReplicaID(c, miner, sector); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrRejected, err)
+	}
+	if c.Config.Mode == vanilla.NonInteractive { // a missing reference string is to be known before hours of proving
+		if _, err := e.reference(ctx, aggregate.PaddedCount(c.Config.Partitions)); err != nil {
+			return nil, nil, err
+		}
 	}
 	proof, rep, err := e.proveC1(ctx, c, c1)
 	if err != nil || c.Config.Mode != vanilla.NonInteractive {
