@@ -69,6 +69,9 @@ func emulatedLibrary(t testing.TB) string {
 // testDevice opens the device that tests run on; real says whether it is a GPU.
 func testDevice(t testing.TB, o Options) (d *Device, real bool) {
 	t.Helper()
+	if !canLoad {
+		t.Skip("built without cgo")
+	}
 	if !*onHost {
 		r := Probe(o)
 		if r.Usable() {

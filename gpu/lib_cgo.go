@@ -16,6 +16,9 @@ import (
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 )
 
+// canLoad says whether this build can open a library at all.
+const canLoad = true
+
 // library is a loaded libfilgroth_cuda.so. It stays loaded as long as the process lives: CUDA does not like to be
 // unloaded.
 type library struct{ t *C.fg_table }

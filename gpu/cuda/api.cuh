@@ -105,14 +105,16 @@ struct fg_device {
 
   fg_device(int ordinal_, uint64_t budget_) : ordinal(ordinal_), budget(budget_) {}
 
-  // Bytes that may still be allocated, scratch memory counted as free.
+  // Bytes that may still be allocated, with what require and scratch would give back for it: scratch memory, and full
+  // tables of twiddles.
   uint64_t available() const;
-  // Throws E_MEMORY unless so many bytes are available.
-  void require(uint64_t bytes, const char* what) const;
+  // Makes room for so many bytes, giving back tables and scratch memory where needed; throws E_MEMORY if that cannot be.
+  void require(uint64_t bytes, const char* what);
   // At least so many bytes, valid until the next call; the contents are undefined.
   void* scratch(uint64_t bytes);
   uint64_t scratch_bytes() const { return scratch_.bytes(); }
   const fg::NttPlan& ntt_plan(int log_n, fg::NttDirection dir, bool coset);
+  // With full tables where there is plenty of room.
   const fg::Quotient& quotient(int log_n);
   void trim();
 
@@ -120,4 +122,8 @@ struct fg_device {
   fg::Buffer<unsigned char> scratch_;
   std::map<std::tuple<int, int, bool>, std::unique_ptr<fg::NttPlan>> plans_;
   std::map<int, std::unique_ptr<fg::Quotient>> quotients_;
+
+  uint64_t free_now() const;
+  uint64_t tables() const;
+  void shrink_tables();
 };

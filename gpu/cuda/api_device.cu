@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <new>
 
 #include "api.cuh"
@@ -18,22 +19,48 @@ __global__ void probe_kernel() {}
 
 }  // namespace
 
-uint64_t fg_device::available() const {
+namespace {
+
+// Twiddle tables above this are given back when something else needs the room.
+constexpr uint64_t SMALL_TABLES = 1u << 30;
+
+}  // namespace
+
+// Without anything given back.
+uint64_t fg_device::free_now() const {
   size_t free = 0, total = 0;
   FG_CUDA(cudaMemGetInfo(&free, &total));
   // What the driver keeps for itself when nearly everything is taken.
   const uint64_t margin = 256u << 20;
-  uint64_t left = free + scratch_.bytes() > margin ? free + scratch_.bytes() - margin : 0;
+  uint64_t left = free > margin ? free - margin : 0;
   if (budget) {
-    uint64_t held = uint64_t(std::max<int64_t>(0, counters().device[ordinal])) - scratch_.bytes();
+    uint64_t held = uint64_t(std::max<int64_t>(0, counters().device[ordinal]));
     left = std::min(left, budget > held ? budget - held : 0);
   }
   return left;
 }
 
-void fg_device::require(uint64_t bytes, const char* what) const {
-  uint64_t have = available();
-  if (bytes <= have) return;
+uint64_t fg_device::tables() const {
+  uint64_t n = 0;
+  for (const auto& q : quotients_)
+    if (q.second->bytes() > SMALL_TABLES) n += q.second->bytes();
+  return n;
+}
+
+void fg_device::shrink_tables() {
+  for (auto i = quotients_.begin(); i != quotients_.end();)
+    i = i->second->bytes() > SMALL_TABLES ? quotients_.erase(i) : std::next(i);
+}
+
+uint64_t fg_device::available() const { return free_now() + scratch_.bytes() + tables(); }
+
+void fg_device::require(uint64_t bytes, const char* what) {
+  if (bytes > free_now() + scratch_.bytes()) shrink_tables();
+  uint64_t have = free_now() + scratch_.bytes();
+  if (bytes <= have) {
+    if (bytes > free_now()) scratch_.release();
+    return;
+  }
   char text[160];
   std::snprintf(text, sizeof text, "%s needs %llu bytes of device memory, %llu are available", what,
                 (unsigned long long)bytes, (unsigned long long)have);
@@ -45,6 +72,7 @@ void fg_device::require(uint64_t bytes, const char* what) const {
 
 void* fg_device::scratch(uint64_t bytes) {
   if (bytes > scratch_.bytes()) {
+    scratch_.release();
     require(bytes, "scratch memory");
     scratch_.alloc(bytes);
   }
@@ -59,7 +87,10 @@ const NttPlan& fg_device::ntt_plan(int log_n, NttDirection dir, bool coset) {
 
 const Quotient& fg_device::quotient(int log_n) {
   auto& q = quotients_[log_n];
-  if (!q) q = std::make_unique<Quotient>(log_n, main);
+  if (q) return *q;
+  const uint64_t full = Quotient::full_table_bytes(log_n);
+  const bool roomy = free_now() > 2 * full;
+  q = std::make_unique<Quotient>(log_n, main, roomy ? NTT_MAX_LOG : NTT_TABLE_LEVELS);
   return *q;
 }
 

@@ -172,8 +172,8 @@ fg_result fg_ntt(fg_device* d, int32_t log_n, int32_t inverse, int32_t coset, vo
 fg_result fg_quotient(fg_device* d, int32_t log_n, void* a, const void* b, const void* c, const int32_t* cancel) {
   return guarded_on(d->ordinal, [&] {
     const size_t m = domain_size(log_n);
+    Fr* base = static_cast<Fr*>(d->scratch(Quotient::workspace_bytes(log_n)));  // first: it may drop tables
     const Quotient& q = d->quotient(log_n);
-    Fr* base = static_cast<Fr*>(d->scratch(Quotient::workspace_bytes(log_n)));
     Fr* v[4] = {base, base + m, base + 2 * m, base + 3 * m};
     DrainOnExit drain(d->main);
     const void* in[3] = {a, b, c};

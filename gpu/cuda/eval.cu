@@ -1,6 +1,8 @@
 #include "eval.cuh"
 
+#include <algorithm>
 #include <cstring>
+#include <tuple>
 
 #include "ntt_field.cuh"
 
@@ -14,6 +16,7 @@ enum Kind : uint32_t { BIT_SMALL = 0, BIT_COEF = 1, FIELD_ONE = 2, FIELD_COEF = 
 constexpr uint32_t COL_MASK = 0x3fffffff;
 constexpr uint32_t INPUT_FLAG = 0x80000000;  // of a wire: a public input
 constexpr int EVAL_THREADS = 256;
+constexpr uint32_t ORDER_WINDOW = 1024;  // rows change places within so many only, so that outputs stay close
 constexpr int SMALL_LIMIT = 1 << 16;
 constexpr int SMALL_VALUES = 512;  // integers of at most this magnitude have their field elements in a table
 
@@ -32,7 +35,7 @@ int32_t small_integer(const Fr& c) {
 struct EvalArgs {
   const DeviceSystem::Template* templates;
   const Instance* instances;
-  const uint32_t *wires, *first, *bools, *rank;
+  const uint32_t *wires, *first, *order, *bools, *rank;
   const Fr *coeffs, *small_values;
   const uint64_t *pointers, *terms;
   uint32_t count, rows, inputs;
@@ -47,6 +50,7 @@ struct EvalArgs {
     a.instances = s.instances_.get();
     a.wires = s.wires_.get();
     a.first = s.first_.get();
+    a.order = s.order_.get();
     a.bools = s.bools_.get();
     a.rank = s.rank_.get();
     a.coeffs = s.coeffs_.get();
@@ -62,13 +66,16 @@ struct EvalArgs {
 
 namespace {
 
-// The row's instance and template.
+// A row's instance and template.
 struct Place {
   const uint32_t* wires;  // of the instance
-  uint32_t aux, wire_count, row;
+  uint32_t aux, wire_count;
+  uint32_t row;       // in the template
+  uint32_t first;     // the instance's first row
   const uint64_t* ptr[3];
 };
 
+// The row that a thread evaluates: threads follow the template's order of rows, so that those of a warp are alike.
 __device__ Place find_row(const EvalArgs& a, uint32_t row) {
   uint32_t lo = a.first[row / EVAL_THREADS], hi = a.first[row / EVAL_THREADS + 1];
   while (lo < hi) {  // the last instance that starts at or before the row
@@ -84,7 +91,8 @@ __device__ Place find_row(const EvalArgs& a, uint32_t row) {
   p.wires = a.wires + in.wire;
   p.aux = in.aux;
   p.wire_count = t.wires;
-  p.row = row - in.row;
+  p.row = a.order[t.order + (row - in.row)];
+  p.first = in.row;
   for (int k = 0; k < 3; k++) p.ptr[k] = a.pointers + t.ptr[k];
   return p;
 }
@@ -148,7 +156,7 @@ __global__ void __launch_bounds__(EVAL_THREADS) eval_kernel(const EvalArgs a) {
   }
   const Place p = find_row(a, uint32_t(row));
 #pragma unroll 1
-  for (int k = 0; k < 3; k++) a.out[k][row] = row_value(a, p, k);
+  for (int k = 0; k < 3; k++) a.out[k][p.first + p.row] = row_value(a, p, k);
 }
 
 __global__ void fill_small(Fr* v) {
@@ -188,6 +196,7 @@ DeviceSystem::DeviceSystem(const SystemShape& shape, const Fr* coeffs, const uin
   small_values_.alloc(2 * SMALL_VALUES + 1);
   templates_.alloc(shape.templates);
   pointers_.alloc(shape.pointers);
+  order_.alloc(shape.pointers / 3);  // a row pointer more than rows in each template
   terms_.alloc(shape.terms);
   upload(bools_.get(), mask.data(), words + 1, s);
   upload(rank_.get(), rank.data(), words + 1, s);
@@ -239,8 +248,29 @@ void DeviceSystem::add_template(uint32_t wires, uint32_t locals, uint32_t rows, 
       terms_used_ += terms.size();
     }
   }
+  add_order(t, m, s);
   host_templates_.push_back(t);
   host_bits_.emplace_back(bits, bits + (columns - 1 + 63) / 64);
+}
+
+// Rows in the order in which threads take them: within a window by the number of their terms, in A, B and C. A warp takes
+// as long as its longest row, and a few rows have a hundred times the terms of their neighbours.
+void DeviceSystem::add_order(Template& t, const TemplateMatrix m[3], cudaStream_t s) {
+  t.order = order_used_;
+  std::vector<uint32_t> order(t.rows);
+  for (uint32_t i = 0; i < t.rows; i++) order[i] = i;
+  auto length = [&](int k, uint32_t r) { return m[k].ptr[r + 1] - m[k].ptr[r]; };
+  auto key = [&](uint32_t r) {
+    const uint32_t a = length(0, r), b = length(1, r), c = length(2, r);
+    return std::make_tuple(a + b + c, a, b);
+  };
+  for (uint32_t at = 0; at < t.rows; at += ORDER_WINDOW)
+    std::stable_sort(order.begin() + at, order.begin() + std::min<uint64_t>(t.rows, uint64_t(at) + ORDER_WINDOW),
+                     [&](uint32_t x, uint32_t y) { return key(x) < key(y); });
+  if (order_used_ + t.rows > order_.size()) FG_FAIL(E_ARGUMENT, "more rows than row pointers were announced");
+  upload(order_.get() + order_used_, order.data(), t.rows, s);
+  FG_CUDA(cudaStreamSynchronize(s));
+  order_used_ += t.rows;
 }
 
 // A column counts as a bit exactly if its variable does; kernels rely on it to stay within the witness.
@@ -310,7 +340,7 @@ size_t DeviceSystem::bytes() const { return bytes_for(shape_); }
 uint64_t DeviceSystem::bytes_for(const SystemShape& s) {
   uint64_t words = (uint64_t(s.aux) + 31) / 32 + 1;
   return words * 8 + uint64_t(s.wires) * 4 + uint64_t(s.instances) * sizeof(Instance) + uint64_t(s.coeffs) * sizeof(Fr) +
-         uint64_t(s.templates) * sizeof(Template) + (s.pointers + s.terms) * 8 + uint64_t(s.rows) / EVAL_THREADS * 4 +
+         uint64_t(s.templates) * sizeof(Template) + (s.pointers + s.terms) * 8 + s.pointers / 3 * 4 + uint64_t(s.rows) / EVAL_THREADS * 4 +
          (2 * SMALL_VALUES + 1) * sizeof(Fr) + 64;
 }
 

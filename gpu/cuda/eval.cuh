@@ -56,11 +56,12 @@ class DeviceSystem {
   struct Template {
     uint32_t wires, locals, rows;
     uint64_t ptr[3];  // where its row pointers begin; they hold positions among all terms
+    uint64_t order;   // where the order of its rows begins
   };
 
   SystemShape shape_;
   uint32_t fields_ = 0;
-  uint64_t pointers_used_ = 0, terms_used_ = 0;
+  uint64_t pointers_used_ = 0, terms_used_ = 0, order_used_ = 0;
   std::vector<Template> host_templates_;
   std::vector<std::vector<uint64_t>> host_bits_;  // of the templates' columns
   std::vector<uint32_t> host_wires_, host_bools_;
@@ -69,11 +70,12 @@ class DeviceSystem {
   std::vector<int32_t> small_;  // coefficients that are small integers, else 0
   Buffer<Template> templates_;
   Buffer<Instance> instances_;
-  Buffer<uint32_t> wires_, first_;
+  Buffer<uint32_t> wires_, first_, order_;
   Buffer<Fr> coeffs_, small_values_;
   Buffer<uint32_t> bools_, rank_;
   Buffer<uint64_t> pointers_, terms_;
 
+  void add_order(Template& t, const TemplateMatrix m[3], cudaStream_t s);
   void check_bits(const Instance& in, size_t at) const;
 
   friend struct EvalArgs;

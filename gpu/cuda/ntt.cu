@@ -37,16 +37,33 @@ int field_of(int q, int r) { return q - 3 * (r + 1) > 0 ? q - 3 * (r + 1) : 0; }
 
 }  // namespace
 
-NttPlan::NttPlan(int log_n, NttDirection dir, bool coset, cudaStream_t s)
-    : n_(log_n), inverse_(dir == NttDirection::Inverse), coset_(coset) {
-  if (log_n < 0 || log_n > NTT_MAX_LOG) FG_FAIL(E_ARGUMENT, "transform of 2^%d points: at most 2^%d", log_n, NTT_MAX_LOG);
-  if (n_ <= TILE_LOG) return;
-  int passes = (n_ + 8) / 9, left = n_;
+std::vector<NttPlan::Pass> NttPlan::passes_for(int log_n) {
+  std::vector<Pass> r;
+  int passes = (log_n + 8) / 9, left = log_n;
   for (int i = 0; i < passes; i++) {
     int q = (left + passes - i - 1) / (passes - i);
     left -= q;
-    passes_.push_back({q, left});
+    r.push_back({q, left});
   }
+  return r;
+}
+
+uint64_t NttPlan::table_bytes(int log_n, int table_levels) {
+  uint64_t n = 0;
+  if (log_n <= TILE_LOG) return 0;
+  for (const Pass& p : passes_for(log_n))
+    for (int r = 0; r < rounds_of(p.q); r++) {
+      int level = log_n - p.lo - 3 - field_of(p.q, r);
+      if (level < table_levels) n += uint64_t(7) << level;
+    }
+  return n * sizeof(Fr);
+}
+
+NttPlan::NttPlan(int log_n, NttDirection dir, bool coset, cudaStream_t s, int table_levels)
+    : n_(log_n), inverse_(dir == NttDirection::Inverse), coset_(coset), table_levels_(table_levels) {
+  if (log_n < 0 || log_n > NTT_MAX_LOG) FG_FAIL(E_ARGUMENT, "transform of 2^%d points: at most 2^%d", log_n, NTT_MAX_LOG);
+  if (n_ <= TILE_LOG) return;
+  passes_ = passes_for(n_);
   build(s);
 }
 
@@ -57,11 +74,11 @@ void NttPlan::build(cudaStream_t s) {
   for (const Pass& p : passes_)
     for (int r = 0; r < rounds_of(p.q); r++) {
       int level = n_ - p.lo - 3 - field_of(p.q, r);
-      if (level >= NTT_TABLE_LEVELS || table_at_[level] >= 0) continue;
+      if (level >= table_levels_ || table_at_[level] >= 0) continue;
       table_at_[level] = int64_t(table);
       table += size_t(7) << level;
     }
-  for (int level = NTT_TABLE_LEVELS; level < n_; level++) {
+  for (int level = table_levels_; level < n_; level++) {
     hi_at_[level] = int64_t(hi);
     hi += size_t(1) << (level - LO_LOG);
   }
@@ -138,11 +155,11 @@ void ntt_scale(Fr* v, size_t n, const Fr& k, cudaStream_t s) {
   FG_LAUNCHED();
 }
 
-Quotient::Quotient(int log_n, cudaStream_t s)
+Quotient::Quotient(int log_n, cudaStream_t s, int table_levels)
     : n_(log_n),
-      inv_(log_n, NttDirection::Inverse, false, s),
-      coset_fwd_(log_n, NttDirection::Forward, true, s),
-      coset_inv_(log_n, NttDirection::Inverse, true, s) {
+      inv_(log_n, NttDirection::Inverse, false, s, table_levels),
+      coset_fwd_(log_n, NttDirection::Forward, true, s, table_levels),
+      coset_inv_(log_n, NttDirection::Inverse, true, s, table_levels) {
   Fr m = Fr::from_u64(uint64_t(1) << n_), g = coset_shift();
   for (int i = 0; i < n_; i++) g = g * g;
   Fr inv = m.inv();

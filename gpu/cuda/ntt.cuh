@@ -30,7 +30,10 @@ enum class NttOrder { Natural, Reversed };  // order of the values; coefficients
 // NttPlan holds the twiddles of transforms of one size, direction and coset; immutable, shared by streams.
 class NttPlan {
  public:
-  NttPlan(int log_n, NttDirection dir, bool coset, cudaStream_t s);
+  // table_levels: rounds that start below this level read their twiddles from a table. More is faster by a few percent,
+  // but the last rounds' tables are nearly as large as the vector.
+  NttPlan(int log_n, NttDirection dir, bool coset, cudaStream_t s, int table_levels = NTT_TABLE_LEVELS);
+  static uint64_t table_bytes(int log_n, int table_levels);
 
   // Forward: coefficients (natural) to values; Inverse: values to coefficients times 2^n (the caller divides: see
   // scale). Values are in the given order. Inputs may be anywhere in [0, 2p); so are the outputs, unless reduce is set.
@@ -47,8 +50,11 @@ class NttPlan {
   };
   void build(cudaStream_t s);
 
+  static std::vector<Pass> passes_for(int log_n);
+
   int n_;
   bool inverse_, coset_;
+  int table_levels_;
   std::vector<Pass> passes_;  // from the highest level group (l = 0) on
   Buffer<Fr> table_;          // for each table round: 7 twiddles a block
   std::vector<int64_t> table_at_;  // by level, -1 where there is none
@@ -64,12 +70,14 @@ void ntt_scale(Fr* v, size_t n, const Fr& k, cudaStream_t s);
 // (A*B - c)/(7^m - 1) is linear in c and the denominator is constant on the coset.
 class Quotient {
  public:
-  Quotient(int log_n, cudaStream_t s);
+  Quotient(int log_n, cudaStream_t s, int table_levels = NTT_TABLE_LEVELS);
   // d[0..3] are four buffers of 2^n values: a, b, c in the first three, the fourth is scratch. The result's index is
   // returned; the other buffers are left with garbage.
   int run(Fr* const d[4], cudaStream_t s, const Cancel& cancel) const;
   // Device bytes of the buffers that run needs, and of the twiddles.
   static size_t workspace_bytes(int log_n) { return size_t(4) * 32 << log_n; }
+  // Bytes of the twiddles where all of them are in tables.
+  static uint64_t full_table_bytes(int log_n) { return 3 * NttPlan::table_bytes(log_n, NTT_MAX_LOG); }
   size_t bytes() const { return inv_.bytes() + coset_fwd_.bytes() + coset_inv_.bytes(); }
 
  private:

@@ -221,8 +221,8 @@ void Session::rows(Fr* a, Fr* b, Fr* c, size_t n) {
 }
 
 void Session::quotient(const Cancel& cancel) {
+  Fr* v = reinterpret_cast<Fr*>(arena());  // first: it may drop tables
   const Quotient& q = d_->quotient(cfg_.log_m);
-  Fr* v = reinterpret_cast<Fr*>(arena());
   Fr* vectors[4] = {v, v + m_, v + 2 * m_, v + 3 * m_};
   DrainOnExit drain(d_->main);
   h_at_ = q.run(vectors, d_->main, cancel);

@@ -176,6 +176,17 @@ void bench(int n, cudaStream_t s) {
   t[4] = time_ms(s, 7, [&] { inv.run(x, y, N, false, s); });
   t[5] = time_ms(s, 7, [&] { inv.run(x, x, R, false, s); });
   t[6] = time_ms(s, 7, [&] { ci.run(x, x, R, false, s); });
+  for (int i : {1, 0}) {
+    NttPlan full(n, i ? NttDirection::Forward : NttDirection::Inverse, !i, s, NTT_MAX_LOG);
+    std::printf("ntt 2^%d full tables: %s %.2f ms\n", n, i ? "fwd N" : "coset inv R",
+                time_ms(s, 7, [&] { full.run(x, i ? y : x, i ? N : R, true, s); }));
+  }
+  {
+    Quotient full(n, s, NTT_MAX_LOG);
+    Fr* v[4] = {d[0].get(), d[1].get(), d[2].get(), d[3].get()};
+    std::printf("ntt 2^%d full tables: quotient %.2f ms, twiddles %.1f MB\n", n,
+                time_ms(s, 5, [&] { full.run(v, s, Cancel()); }), double(full.bytes()) / 1e6);
+  }
   Quotient q(n, s);
   Fr* p[4] = {d[0].get(), d[1].get(), d[2].get(), d[3].get()};
   t[7] = time_ms(s, 5, [&] { q.run(p, s, Cancel()); });
