@@ -10,45 +10,45 @@ import (
 )
 
 // Write creates path with what write puts out: into a temporary file in the same directory, synced, then renamed. On any
-// error nothing is left and an old file at path stays as it was.
-func Write(path string, perm os.FileMode, write func(w io.Writer) error) (err error) {
+// error, and where write panics, nothing is left and an old file at path stays as it was.
+func Write(path string, perm os.FileMode, write func(w io.Writer) error) error {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".tmp-*")
 	if err != nil {
 		return err
 	}
+	done := false
 	defer func() {
-		if err != nil {
-			err = errors.Join(err, ignoreClosed(f.Close()), os.Remove(f.Name()))
+		if !done { // only where write panicked
+			_ = f.Close()
+			_ = os.Remove(f.Name())
 		}
 	}()
-	bw := bufio.NewWriterSize(f, 1<<20)
-	if err = write(bw); err != nil {
-		return err
+	err = fill(f, perm, write)
+	if err == nil {
+		err = os.Rename(f.Name(), path)
 	}
-	if err = bw.Flush(); err != nil {
-		return err
-	}
-	if err = f.Chmod(perm); err != nil {
-		return err
-	}
-	if err = f.Sync(); err != nil {
-		return err
-	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	if err = os.Rename(f.Name(), path); err != nil {
-		return err
+	done = true
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return syncDir(dir)
 }
 
-func ignoreClosed(err error) error {
-	if errors.Is(err, os.ErrClosed) {
-		return nil
+// fill writes, syncs and closes f.
+func fill(f *os.File, perm os.FileMode, write func(w io.Writer) error) error {
+	bw := bufio.NewWriterSize(f, 1<<20)
+	err := write(bw)
+	if err == nil {
+		err = bw.Flush()
 	}
-	return err
+	if err == nil {
+		err = f.Chmod(perm)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
 }
 
 func syncDir(dir string) error {

@@ -1,0 +1,93 @@
+package atomicfile
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func put(b []byte) func(io.Writer) error {
+	return func(w io.Writer) error { _, err := w.Write(b); return err }
+}
+
+// only says that the directory holds nothing but the named files: no temporary ones.
+func only(t *testing.T, dir string, names ...string) {
+	all, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	var got []string
+	for _, e := range all {
+		got = append(got, e.Name())
+	}
+	require.Equal(t, names, got)
+}
+
+func TestWholeOrNotAtAll(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f")
+	old, large := []byte("old"), bytes.Repeat([]byte("x"), 3<<20)
+	require.NoError(t, Write(path, 0o640, put(old)))
+	is := func(want []byte) {
+		got, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(want, got))
+		only(t, dir, "f")
+	}
+	is(old)
+	boom := errors.New("boom")
+	for _, before := range [][]byte{nil, old, large} {
+		err := Write(path, 0o640, func(w io.Writer) error {
+			_, werr := w.Write(before)
+			return errors.Join(werr, boom)
+		})
+		require.ErrorIs(t, err, boom)
+		is(old)
+	}
+	require.Panics(t, func() { _ = Write(path, 0o640, func(w io.Writer) error { _, _ = w.Write(large); panic("kaboom") }) })
+	is(old)
+	require.NoError(t, Write(path, 0o600, put(large)))
+	is(large)
+	if runtime.GOOS != "windows" {
+		st, err := os.Stat(path)
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), st.Mode())
+	}
+	require.NoError(t, Write(path, 0o640, put(nil)))
+	is(nil)
+}
+
+func TestPathsThatCannotBe(t *testing.T) {
+	dir := t.TempDir()
+	require.ErrorIs(t, Write(filepath.Join(dir, "none", "f"), 0o600, put(nil)), os.ErrNotExist)
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "d"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "d", "x"), nil, 0o600))
+	require.Error(t, Write(filepath.Join(dir, "d"), 0o600, put([]byte("x"))))
+	only(t, dir, "d")
+}
+
+// Writers of one path at the same time leave one of their files.
+func TestManyWriters(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f")
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			if err := Write(path, 0o600, put(bytes.Repeat([]byte{byte(i)}, 1<<16))); err != nil {
+				panic(err)
+			}
+		}()
+	}
+	wg.Wait()
+	got, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(bytes.Repeat(got[:1], 1<<16), got))
+	only(t, dir, "f")
+}
