@@ -100,36 +100,48 @@ func eventually(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// An urgent job is the next that a backend takes, though others wait with their witnesses made.
+// An urgent job is the next that a backend takes, though others wait with their witnesses made, or for memory for them.
 func TestUrgentWorkIsNext(t *testing.T) {
 	w := newSimWindow(t, 1)
-	b := &stepped{Backend: testCPU(), token: make(chan struct{})}
-	e := developer(t, func(c *Config) { c.Backends = []NamedBackend{{"gpu0", b}} })
-	defer e.Close()
-	var wg sync.WaitGroup
-	start := func(name string, miner uint64, p Priority) {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			if _, _, err := w.prove(named(name, p), e, miner, 1); err != nil {
-				panic(err)
-			}
-		}()
-	}
-	for i := range 4 {
-		start("normal", uint64(i), PriorityNormal)
-	}
-	eventually(t, "one at work, one with a witness, two before it", func() bool {
-		s := e.Status()
-		return len(b.calls()) == 1 && s.Queued == 1 && s.Waiting == 2
-	})
-	start("urgent", 100, PriorityCritical)
-	eventually(t, "the urgent one has its witness", func() bool { return e.Status().Queued == 2 })
-	for range 5 {
+	for _, memory := range []int64{0, 5 << 20} { // plenty, and enough for one partition at a time
+		b := &stepped{Backend: testCPU(), token: make(chan struct{})}
+		e := developer(t, func(c *Config) { c.HostMemory, c.Backends = memory, []NamedBackend{{"gpu0", b}} })
+		var wg sync.WaitGroup
+		start := func(name string, miner uint64, p Priority) {
+			wg.Add(1)
+			go func() {
+				defer wg.Done()
+				if _, _, err := w.prove(named(name, p), e, miner, 1); err != nil {
+					panic(err)
+				}
+			}()
+		}
+		start("first", 1000, PriorityNormal) // binds the backend, which then tells what it takes
 		b.token <- struct{}{}
+		wg.Wait()
+		for i := range 4 {
+			start("normal", uint64(i), PriorityNormal)
+		}
+		queued := 1
+		if memory > 0 {
+			queued = 0
+		}
+		eventually(t, "one at work, one with a witness or waiting for memory, two before it", func() bool {
+			s := e.Status()
+			return len(b.calls()) == 2 && s.Queued == queued && s.Host.Waiting == 1-queued && s.Waiting == 2
+		})
+		start("urgent", 100, PriorityCritical)
+		eventually(t, "the urgent one is as far as it can be", func() bool {
+			s := e.Status()
+			return s.Queued == 2*queued && s.Host.Waiting == 2*(1-queued)
+		})
+		for range 5 {
+			b.token <- struct{}{}
+		}
+		wg.Wait()
+		require.Equal(t, []string{"first", "normal", "urgent", "normal", "normal", "normal"}, b.calls())
+		require.NoError(t, e.Close())
 	}
-	wg.Wait()
-	require.Equal(t, []string{"normal", "urgent", "normal", "normal", "normal"}, b.calls())
 }
 
 func TestPrioritiesOfKinds(t *testing.T) {

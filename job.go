@@ -207,7 +207,11 @@ func (p *partition) prove(ctx context.Context, witnessed func()) ([]byte, error)
 		return nil, err
 	}
 	defer release()
-	mem, err := p.e.host.Reserve(ctx, p.key.partitionBytes(), "partition of "+p.r.spec.String())
+	reserve := p.e.host.Reserve
+	if p.r.priority >= PriorityHigh {
+		reserve = p.e.host.ReserveUrgent
+	}
+	mem, err := reserve(ctx, p.key.partitionBytes(), "partition of "+p.r.spec.String())
 	if err != nil {
 		return nil, err
 	}

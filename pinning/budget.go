@@ -3,6 +3,7 @@ package pinning
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -19,7 +20,7 @@ func (e *BudgetError) Error() string {
 func (e *BudgetError) Unwrap() error { return ErrBudget }
 
 // Budget is a number of bytes that work reserves before it starts. Requests are served in order of arrival, so that a
-// large one is not starved by small ones. It counts what it is told; it allocates nothing.
+// large one is not starved by small ones; urgent ones before the others. It counts what it is told; it allocates nothing.
 type Budget struct {
 	mu      sync.Mutex
 	total   int64
@@ -29,8 +30,9 @@ type Budget struct {
 }
 
 type waiter struct {
-	n     int64
-	ready chan struct{}
+	n      int64
+	urgent bool
+	ready  chan struct{}
 }
 
 // NewBudget makes a budget of total bytes; see SystemMemory for what the machine has.
@@ -44,6 +46,15 @@ type Reservation struct {
 
 // Reserve waits until n bytes are free. A request over the total is a *BudgetError at once; a cancelled wait is ctx.Err().
 func (b *Budget) Reserve(ctx context.Context, n int64, purpose string) (*Reservation, error) {
+	return b.reserve(ctx, n, purpose, false)
+}
+
+// ReserveUrgent is Reserve that is served before all requests that are not urgent. Who asks so all the time starves them.
+func (b *Budget) ReserveUrgent(ctx context.Context, n int64, purpose string) (*Reservation, error) {
+	return b.reserve(ctx, n, purpose, true)
+}
+
+func (b *Budget) reserve(ctx context.Context, n int64, purpose string, urgent bool) (*Reservation, error) {
 	if n < 0 {
 		return nil, &BudgetError{purpose, n, b.total}
 	}
@@ -57,8 +68,15 @@ func (b *Budget) Reserve(ctx context.Context, n int64, purpose string) (*Reserva
 		b.mu.Unlock()
 		return &Reservation{b, n}, nil
 	}
-	w := &waiter{n, make(chan struct{})}
-	b.waiters = append(b.waiters, w)
+	w := &waiter{n, urgent, make(chan struct{})}
+	at := len(b.waiters)
+	if urgent {
+		for at = 0; at < len(b.waiters) && b.waiters[at].urgent; {
+			at++
+		}
+	}
+	b.waiters = slices.Insert(b.waiters, at, w)
+	b.serve() // what stood in front of an urgent one may have been all that it waited for
 	b.mu.Unlock()
 	select {
 	case <-w.ready:

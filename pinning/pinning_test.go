@@ -116,6 +116,49 @@ func TestBudgetServesInOrder(t *testing.T) {
 	require.Equal(t, BudgetStats{Total: 100, Used: 0, Peak: 95}, b.Stats())
 }
 
+func TestBudgetServesUrgentFirst(t *testing.T) {
+	ctx := context.Background()
+	b := NewBudget(10)
+	hold, err := b.Reserve(ctx, 6, "held")
+	require.NoError(t, err)
+	served := make(chan string, 8)
+	ask := func(name string, n int64, urgent bool) {
+		waiting := b.Stats().Waiting
+		go func() {
+			reserve := b.Reserve
+			if urgent {
+				reserve = b.ReserveUrgent
+			}
+			r, err := reserve(ctx, n, name)
+			if err != nil {
+				name = err.Error()
+			}
+			served <- name
+			r.Release()
+		}()
+		for b.Stats().Waiting == waiting {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	ask("large", 8, false)
+	r, err := b.ReserveUrgent(ctx, 4, "fits")
+	require.NoError(t, err, "not kept by the large one that waits")
+	ask("small", 1, false)
+	ask("urgent 1", 9, true)
+	ask("urgent 2", 9, true)
+	_, err = b.ReserveUrgent(ctx, 11, "never")
+	require.ErrorIs(t, err, ErrBudget)
+	r.Release()
+	require.Empty(t, served)
+	hold.Release()
+	require.Equal(t, []string{"urgent 1", "urgent 2"}, []string{<-served, <-served})
+	require.ElementsMatch(t, []string{"large", "small"}, []string{<-served, <-served})
+	for b.Stats().Used > 0 {
+		time.Sleep(time.Millisecond)
+	}
+	require.Equal(t, BudgetStats{Total: 10, Peak: 10}, b.Stats())
+}
+
 func TestBudgetCancelledWait(t *testing.T) {
 	b := NewBudget(10)
 	r, err := b.Reserve(context.Background(), 10, "all")
