@@ -36,11 +36,16 @@ type genericAdder[P, F any, PF field[F]] struct {
 }
 
 func newG1Generic() adder[bls12381.G1Affine] {
-	return &genericAdder[bls12381.G1Affine, fp.Element, *fp.Element]{}
+	return newGeneric[bls12381.G1Affine, fp.Element, *fp.Element]()
 }
 
 func newG2Generic() adder[bls12381.G2Affine] {
-	return &genericAdder[bls12381.G2Affine, bls12381.E2, *bls12381.E2]{}
+	return newGeneric[bls12381.G2Affine, bls12381.E2, *bls12381.E2]()
+}
+
+func newGeneric[P, F any, PF field[F]]() adder[P] {
+	g := &genericAdder[P, F, PF]{}
+	return adder[P]{add: g.add, canonical: func(*P) {}}
 }
 
 // coordinates views points through their coordinates.
@@ -50,8 +55,6 @@ func coordinates[P, F any](points []P) []point[F] {
 	}
 	return unsafe.Slice((*point[F])(unsafe.Pointer(unsafe.SliceData(points))), len(points))
 }
-
-func (g *genericAdder[P, F, PF]) canonical(*P) {}
 
 func (g *genericAdder[P, F, PF]) add(dst, src []P, a, b []entry, out []uint32, _ bool) bool {
 	d, s := coordinates[P, F](dst), coordinates[P, F](src)

@@ -13,6 +13,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// prime is the modulus in words.
+var prime = func() (w fp.Element) {
+	for i, x := range fp.Modulus().Bits() {
+		w[i] = uint64(x)
+	}
+	return w
+}()
+
 // coordinate draws a field element, often one whose words are at the ends of their range.
 func coordinate(rng *rand.Rand) fp.Element {
 	var e fp.Element
@@ -20,10 +28,10 @@ func coordinate(rng *rand.Rand) fp.Element {
 		for i := range e {
 			e[i] = rng.Uint64()
 		}
-		e[5] %= modulus[5]
+		e[5] %= prime[5]
 		return e
 	}
-	edges := [...]uint64{0, 1, 1<<52 - 1, 1 << 52, 1<<64 - 1, 1<<64 - 1<<52, modulus[0] - 1}
+	edges := [...]uint64{0, 1, 1<<52 - 1, 1 << 52, 1<<64 - 1, 1<<64 - 1<<52, prime[0] - 1}
 	for i := range e {
 		e[i] = edges[rng.IntN(len(edges))]
 	}
@@ -31,10 +39,10 @@ func coordinate(rng *rand.Rand) fp.Element {
 	case 0:
 		return fp.Element{}
 	case 1: // p-1, p-2, ... as words
-		e = modulus
+		e = prime
 		e[0] -= 1 + rng.Uint64N(3)
 	default:
-		e[5] %= modulus[5]
+		e[5] %= prime[5]
 	}
 	return e
 }

@@ -51,13 +51,14 @@ type entry = uint32
 // maxPoints bounds the points of a call, so that an entry holds any index.
 const maxPoints = 1 << 31
 
-// adder adds pairs of points: dst[out[i]] = src[a[i]] + src[b[i]], by entries a and b.
-// dst and src do not overlap; out has no index twice. clean promises that no point of
-// src is infinity; the result says whether that holds for what was written to dst.
-type adder[P any] interface {
-	add(dst, src []P, a, b []entry, out []uint32, clean bool) bool
+// adder adds pairs of points, with scratch of its own.
+type adder[P any] struct {
+	// add does dst[out[i]] = src[a[i]] + src[b[i]], by entries a and b. dst and src do not
+	// overlap; out has no index twice. clean promises that no point of src is infinity; the
+	// result says whether that holds for what was written to dst.
+	add func(dst, src []P, a, b []entry, out []uint32, clean bool) bool
 	// canonical finishes a result of add for the use of others than add.
-	canonical(p *P)
+	canonical func(p *P)
 }
 
 func g1Curve(ifma bool) *curve[bls12381.G1Affine, bls12381.G1Jac] {

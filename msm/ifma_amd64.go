@@ -125,7 +125,7 @@ func newIFMA[P, F any, PF field[F]](k ifmaKernel) adder[P] {
 			toLane(g.prefix(r), lane, &one)
 		}
 	}
-	return g
+	return adder[P]{add: g.add, canonical: g.canonical}
 }
 
 // record is where a record starts, prefix its product.

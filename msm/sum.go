@@ -2,6 +2,7 @@ package msm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/big"
 	"math/bits"
@@ -110,21 +111,29 @@ func (j *job[P, J]) passes(n int, fn func(from, to int) error) error {
 	return nil
 }
 
-func (j *job[P, J]) dense(k []fr.Element) error {
-	return j.passes(len(k), func(from, to int) error {
-		r := newRest(to - from)
-		err := par.Range(j.ctx, j.cfg.Threads, to-from, j.curve.slice, func(worker, lo, hi int) error {
-			t := j.tree(worker)
-			ones := r.classify(lo, hi, from, k, nil, t.spare[:0], j.finite)
-			t.spare = ones
-			j.addOnes(t, ones)
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		return j.windows(r)
+// pass adds the sum of scalars k[from:to] times the points of the same indices or, with
+// index, points index[from:to].
+func (j *job[P, J]) pass(from, to int, k []fr.Element, index []uint32) (err error) {
+	var space scratch
+	defer func() { err = errors.Join(err, space.close()) }()
+	r, err := newRest(&space, to-from)
+	if err != nil {
+		return err
+	}
+	err = par.Range(j.ctx, j.cfg.Threads, to-from, j.curve.slice, func(worker, lo, hi int) error {
+		t := j.tree(worker)
+		t.spare = r.classify(lo, hi, from, k, index, t.spare[:0], j.finite)
+		j.addOnes(t, t.spare)
+		return nil
 	})
+	if err != nil {
+		return err
+	}
+	return j.windows(r)
+}
+
+func (j *job[P, J]) dense(k []fr.Element) error {
+	return j.passes(len(k), func(from, to int) error { return j.pass(from, to, k, nil) })
 }
 
 func (j *job[P, J]) sparse(k Scalars) error {
@@ -147,20 +156,7 @@ func (j *job[P, J]) sparse(k Scalars) error {
 	if err != nil {
 		return err
 	}
-	return j.passes(len(k.Tail), func(from, to int) error {
-		r := newRest(to - from)
-		err := par.Range(j.ctx, j.cfg.Threads, to-from, j.curve.slice, func(worker, lo, hi int) error {
-			t := j.tree(worker)
-			ones := r.classify(lo, hi, from, k.Tail, k.TailAt, t.spare[:0], j.finite)
-			t.spare = ones
-			j.addOnes(t, ones)
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		return j.windows(r)
-	})
+	return j.passes(len(k.Tail), func(from, to int) error { return j.pass(from, to, k.Tail, k.TailAt) })
 }
 
 func (j *job[P, J]) finite(i int) bool { return !j.curve.infinite(&j.points[i]) }
@@ -190,8 +186,14 @@ type piece struct{ from, to int }
 // scalar is a canonical integer, least significant word first.
 type scalar [4]uint64
 
-func newRest(n int) *rest {
-	return &rest{at: make([]entry, n), scalar: make([]scalar, n)}
+func newRest(s *scratch, n int) (*rest, error) {
+	var r rest
+	var err error
+	if r.at, err = take[entry](s, n); err != nil {
+		return nil, err
+	}
+	r.scalar, err = take[scalar](s, n)
+	return &r, err
 }
 
 // classify sorts scalars k[base+lo:base+hi], which belong to the points of the same

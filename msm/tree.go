@@ -7,7 +7,6 @@ type tree[P, J any] struct {
 	curve *curve[P, J]
 	adder adder[P]
 	level [2][]P
-	segs  []segment
 	a, b  []entry
 	out   []uint32
 	// spare is where callers build their entries and segments.

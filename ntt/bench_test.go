@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr/fft"
+	"github.com/consensys/gnark-crypto/utils"
 	"github.com/stretchr/testify/require"
 
 	"github.com/filgroth/filgroth/ntt"
@@ -64,7 +65,7 @@ func BenchmarkTransform(b *testing.B) {
 			d := fft.NewDomain(uint64(n))
 			measure(b, func() {
 				d.FFT(v, fft.DIF)
-				fft.BitReverse(v)
+				utils.BitReverse(v)
 			})
 		})
 	}

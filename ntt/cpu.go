@@ -6,6 +6,7 @@ import (
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr/fft"
+	"github.com/consensys/gnark-crypto/utils"
 
 	"github.com/filgroth/filgroth/internal/par"
 )
@@ -110,7 +111,7 @@ func (e *CPU) Transform(ctx context.Context, d Domain, v []fr.Element, dir Direc
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	fft.BitReverse(v)
+	utils.BitReverse(v)
 	return ctx.Err()
 }
 
@@ -163,7 +164,7 @@ func (e *CPU) quotient(ctx context.Context, d Domain, a, b, c []fr.Element) erro
 	if err != nil {
 		return err
 	}
-	fft.BitReverse(a)
+	utils.BitReverse(a)
 	return ctx.Err()
 }
 

@@ -6,6 +6,8 @@ import (
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr/fft"
+	"github.com/consensys/gnark-crypto/parallel"
+	"github.com/consensys/gnark-crypto/utils"
 	"github.com/stretchr/testify/require"
 
 	"github.com/filgroth/filgroth/ntt"
@@ -81,11 +83,13 @@ func gnarkQuotient(d *fft.Domain, a, b, c []fr.Element) {
 	}
 	one := fr.One()
 	z.Sub(&z, &one).Inverse(&z)
-	for i := range a {
-		a[i].Mul(&a[i], &b[i]).Sub(&a[i], &c[i]).Mul(&a[i], &z)
-	}
+	parallel.Execute(len(a), func(from, to int) {
+		for i := from; i < to; i++ {
+			a[i].Mul(&a[i], &b[i]).Sub(&a[i], &c[i]).Mul(&a[i], &z)
+		}
+	})
 	d.FFTInverse(a, fft.DIF, fft.OnCoset())
-	fft.BitReverse(a)
+	utils.BitReverse(a)
 }
 
 func TestSameAsGnark(t *testing.T) {
