@@ -3,6 +3,7 @@ package msm_test
 import (
 	"context"
 	"fmt"
+	"math/big"
 	"syscall"
 	"testing"
 	"time"
@@ -198,6 +199,38 @@ func BenchmarkBits(b *testing.B) {
 					_, err := r.MultiExp(points, dense, ecc.MultiExpConfig{})
 					require.NoError(b, err)
 				})
+			})
+		})
+	}
+}
+
+// BenchmarkFew is sums of a handful of points, against multiplying one by one.
+func BenchmarkFew(b *testing.B) {
+	e := newCPU(b)
+	points, k := g1Points(128), uniform(128)
+	for _, n := range []int{1, 2, 4, 8, 9, 12, 16, 24, 32, 64, 128} {
+		b.Run(fmt.Sprintf("n=%d/engine=filgroth", n), func(b *testing.B) {
+			measure(b, func() {
+				_, err := e.G1(context.Background(), points[:n], msm.Scalars{Dense: k[:n]}, msm.Config{})
+				require.NoError(b, err)
+			})
+		})
+		b.Run(fmt.Sprintf("n=%d/engine=gnark-crypto", n), func(b *testing.B) {
+			measure(b, func() {
+				var r bls12381.G1Jac
+				_, err := r.MultiExp(points[:n], k[:n], ecc.MultiExpConfig{})
+				require.NoError(b, err)
+			})
+		})
+		b.Run(fmt.Sprintf("n=%d/engine=naive", n), func(b *testing.B) {
+			measure(b, func() {
+				var r bls12381.G1Jac
+				for i := range n {
+					var p bls12381.G1Jac
+					p.FromAffine(&points[i])
+					p.ScalarMultiplication(&p, k[i].BigInt(new(big.Int)))
+					r.AddAssign(&p)
+				}
 			})
 		})
 	}

@@ -4,7 +4,9 @@ import (
 	"math/big"
 	"sync"
 
+	"github.com/consensys/gnark-crypto/ecc"
 	bls12381 "github.com/consensys/gnark-crypto/ecc/bls12-381"
+	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 )
 
 // curve is what the sums need to know of a group: P is its affine point (infinity is
@@ -16,6 +18,7 @@ type curve[P, J any] struct {
 	add      func(*J, *J)
 	double   func(*J)
 	mul      func(*P, *big.Int) J
+	multiExp func(*J, []P, []fr.Element, ecc.MultiExpConfig) (*J, error)
 	infinity func() J
 	// newAdder makes the scratch of one worker.
 	newAdder func() adder[P]
@@ -76,6 +79,7 @@ func g1Curve(ifma bool) *curve[bls12381.G1Affine, bls12381.G1Jac] {
 			j.ScalarMultiplication(&j, s)
 			return j
 		},
+		multiExp: (*J).MultiExp,
 		infinity: func() J { var j J; j.FromAffine(new(P)); return j },
 		newAdder: func() adder[P] { return newG1Generic() },
 		slice:    1 << 14,
@@ -101,6 +105,7 @@ func g2Curve(ifma bool) *curve[bls12381.G2Affine, bls12381.G2Jac] {
 			j.ScalarMultiplication(&j, s)
 			return j
 		},
+		multiExp: (*J).MultiExp,
 		infinity: func() J { var j J; j.FromAffine(new(P)); return j },
 		newAdder: func() adder[P] { return newG2Generic() },
 		slice:    1 << 13,

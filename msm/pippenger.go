@@ -2,6 +2,11 @@ package msm
 
 import (
 	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/consensys/gnark-crypto/ecc"
+	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 
 	"github.com/filgroth/filgroth/internal/par"
 )
@@ -22,8 +27,11 @@ func groupSize(windows, n, c int) int {
 // window is worth the sum of m times bucket m, and the windows combine by Horner's rule.
 // All work on points goes through trees of batched affine additions.
 func (j *job[P, J]) windows(r *rest) (err error) {
-	if j.cfg.WindowBits == 0 && r.count <= few {
+	switch {
+	case j.cfg.WindowBits == 0 && r.count <= few:
 		return j.oneByOne(r)
+	case j.cfg.WindowBits == 0 && r.count <= some:
+		return j.together(r)
 	}
 	if r.count == 0 {
 		return nil
@@ -67,18 +75,29 @@ func (j *job[P, J]) windows(r *rest) (err error) {
 
 // oneByOne is for a handful of points, where windows would cost more.
 func (j *job[P, J]) oneByOne(r *rest) error {
-	var index []int
-	for _, p := range r.pieces {
-		for i := p.from; i < p.to; i++ {
-			index = append(index, i)
-		}
-	}
+	index := r.list()
 	return par.Do(j.ctx, j.cfg.Threads, len(index), func(_, i int) error {
 		e := r.at[index[i]]
 		part := j.curve.mul(&j.points[e>>1], r.scalar[index[i]].big(e))
 		j.add(&part)
 		return nil
 	})
+}
+
+// together is for a few more, by gnark-crypto's sum.
+func (j *job[P, J]) together(r *rest) error {
+	points, k := make([]P, r.count), make([]fr.Element, r.count)
+	for n, i := range r.list() {
+		points[n] = j.points[r.at[i]>>1]
+		k[n].SetBigInt(r.scalar[i].big(r.at[i]))
+	}
+	var part J
+	tasks := par.Workers(j.cfg.Threads, runtime.NumCPU())
+	if _, err := j.curve.multiExp(&part, points, k, ecc.MultiExpConfig{NbTasks: tasks}); err != nil {
+		return fmt.Errorf("msm: %w", err)
+	}
+	j.add(&part)
+	return j.ctx.Err()
 }
 
 // window is the sums of the buckets of one window, in no order and with gaps: sums[i] is

@@ -17,8 +17,12 @@ import (
 // enough to make the weighing of 2^16 buckets a small part.
 const defaultPass = 1 << 22
 
-// few is up to how many scalars are multiplied one by one.
-const few = 8
+// Up to few scalars are multiplied one by one, up to some by gnark-crypto, which takes
+// three milliseconds at most: trees of additions pay from more on (BenchmarkFew).
+const (
+	few  = 8
+	some = 160
+)
 
 // job is one sum under way.
 type job[P, J any] struct {
@@ -236,6 +240,17 @@ func (r *rest) classify(lo, hi, base int, k []fr.Element, index []uint32, ones [
 		r.mu.Unlock()
 	}
 	return ones
+}
+
+// list returns the places that are filled.
+func (r *rest) list() []int {
+	index := make([]int, 0, r.count)
+	for _, p := range r.pieces {
+		for i := p.from; i < p.to; i++ {
+			index = append(index, i)
+		}
+	}
+	return index
 }
 
 // order is r, halfOrder (r-1)/2.
