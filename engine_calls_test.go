@@ -2,6 +2,7 @@ package filgroth
 
 import (
 	"context"
+	"runtime"
 	"testing"
 
 	"github.com/filgroth/filgroth/groth16"
@@ -103,4 +104,32 @@ func TestTooManySectors(t *testing.T) {
 	ok, err := e.VerifyWindowPoSt(context.Background(), [32]byte{}, PoStProof{Proof: 8, Bytes: make([]byte, groth16.ProofSize)}, make([]PoStSector, 1<<20))
 	require.ErrorIs(t, err, ErrInput)
 	require.False(t, ok)
+}
+
+// Many verifications leave nothing behind: no goroutine, no memory, no entry in a context.
+func TestManyVerificationsKeepNothing(t *testing.T) {
+	e := verifier(t)
+	m := golden[postMeta](t, "window.json")
+	proof, randomness, sectors := m.read(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	run := func(n int) (objects uint64, goroutines int) {
+		for range n {
+			ok, err := e.VerifyWindowPoSt(ctx, randomness, proof, sectors)
+			require.NoError(t, err)
+			require.True(t, ok)
+			_, err = e.VerifyWindowPoSt(ctx, randomness, PoStProof{Proof: proof.Proof, Bytes: make([]byte, groth16.ProofSize)}, sectors)
+			require.Error(t, err)
+		}
+		runtime.GC()
+		runtime.GC() // pools are emptied by the second
+		var s runtime.MemStats
+		runtime.ReadMemStats(&s)
+		return s.HeapObjects, runtime.NumGoroutine()
+	}
+	const calls = 300
+	before, goroutines := run(10)
+	after, now := run(calls)
+	require.Less(t, after, before+calls, "less than one object a call")
+	require.LessOrEqual(t, now, goroutines)
 }
