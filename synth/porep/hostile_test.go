@@ -52,7 +52,7 @@ func TestMutatedDocuments(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	rounds := 3000
 	if testing.Short() {
-		rounds = 400
+		rounds = 100
 	}
 	decoded, held := 0, 0
 	for i := range rounds {
@@ -82,7 +82,10 @@ func TestMutatedDocuments(t *testing.T) {
 // Documents made to exhaust something are refused, and cost no more memory than their own size.
 func TestHostileDocuments(t *testing.T) {
 	_, raw := goldenC1(t, kinds[1])
-	const big = 20 << 20
+	big := 20 << 20
+	if testing.Short() {
+		big = 2 << 20
+	}
 	fill := func(head, unit, tail string) []byte {
 		return []byte(head + strings.Repeat(unit, (big-len(head)-len(tail))/len(unit)) + tail)
 	}
@@ -105,7 +108,7 @@ func TestHostileDocuments(t *testing.T) {
 		var f *vanilla.FieldError
 		require.ErrorAs(t, err, &f, name)
 		require.Less(t, len(err.Error()), 600, name)
-		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(4*big), name)
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(4*big+1<<20), name)
 		require.Less(t, after.Mallocs-before.Mallocs, uint64(100000), name)
 	}
 }
