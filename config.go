@@ -38,7 +38,8 @@ type Config struct {
 	// WorkersPerBackend is how many calls a backend gets at the same time; 0 is 1.
 	WorkersPerBackend int
 	// PartitionsInFlight bounds the partitions that have a witness but no proof yet; 0 is one more than the workers take at a
-	// time. Work of PriorityHigh and above has as many places of its own.
+	// time by Prover.CircuitsPerCall. Where that is left to backends that share a pass over a streamed key among more, give
+	// them as many. Work of PriorityHigh and above has as many places of its own.
 	PartitionsInFlight int
 	// HostMemory is the byte budget of witnesses and host buffers; 0 is four fifths of what the machine or its control
 	// group allows. A partition that does not fit into it is an error at once. What the CPU takes where it stands in for a
@@ -55,6 +56,9 @@ type Config struct {
 	Logger *slog.Logger
 	// Progress, if set, is called from several goroutines as work proceeds. It must return quickly.
 	Progress func(Progress)
+
+	// forgeable lets Parameters hold development keys: the golden proofs of our tests are under such keys.
+	forgeable bool
 }
 
 // NamedBackend is a backend with the name that reports and errors give it.

@@ -105,21 +105,27 @@ func TestDamagedDevelopmentKeyIsMadeAnew(t *testing.T) {
 	}
 }
 
-// A key from a published trapdoor in a parameter directory is used, as a test network wants, but said loudly, once.
-func TestDevelopmentKeyAmongParametersIsSaid(t *testing.T) {
-	var log bytes.Buffer
-	e, err := New(Config{Parameters: "testdata", Logger: slog.New(slog.NewTextHandler(&log, nil))})
+// A key from a published trapdoor in a parameter directory is refused: only Config.DevelopmentKeys allows forgeable proofs.
+func TestDevelopmentKeyAmongParametersIsRefused(t *testing.T) {
+	ctx := context.Background()
+	e, err := New(Config{Parameters: "testdata"})
 	require.NoError(t, err)
 	defer e.Close()
 	m := golden[sealMeta](t, "2k-v1_1-s1.meta.json")
-	info := m.info(t)
-	for range 3 {
-		ok, err := e.VerifySeal(context.Background(), info)
-		require.NoError(t, err)
-		require.True(t, ok)
-	}
-	require.Equal(t, 1, bytes.Count(log.Bytes(), []byte("can be forged by anyone")))
-	require.Contains(t, log.String(), "porep-2KiB")
+	_, err = e.VerifySeal(ctx, m.info(t))
+	require.ErrorIs(t, err, ErrDevelopmentKey)
+	require.ErrorContains(t, err, "porep-2KiB")
+
+	// a whole key under the name of a deployed one
+	dev := developer(t, nil)
+	defer dev.Close()
+	_, _, err = windowJob(t)(ctx, dev)
+	require.NoError(t, err)
+	e2, err := New(Config{Parameters: dev.devDir()})
+	require.NoError(t, err)
+	defer e2.Close()
+	_, _, err = windowJob(t)(ctx, e2)
+	require.ErrorIs(t, err, ErrDevelopmentKey)
 }
 
 // Without a reference string a non-interactive sector, which ends in an aggregate, is refused before its proofs are made.

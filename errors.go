@@ -16,6 +16,8 @@ var (
 	ErrUnsupported = errors.New("filgroth: unsupported proof type")
 	// ErrVanilla: the vanilla proofs do not hold or do not belong to the request.
 	ErrVanilla = errors.New("filgroth: vanilla proof does not hold")
+	// ErrDevelopmentKey: the parameter directory holds a key from a published trapdoor, and Config.DevelopmentKeys is not set.
+	ErrDevelopmentKey = errors.New("filgroth: a development key among the parameters: anyone can forge proofs under it")
 	// ErrInput: a malformed argument; every InputError is one.
 	ErrInput = errors.New("filgroth: bad input")
 	// ErrRejected: the finished proof does not verify for the sector and miner given.

@@ -111,7 +111,7 @@ func postVanilla(t testing.TB, name string) [][]byte {
 
 // verifier is an engine over the golden verifying keys, as over a deployed parameter directory.
 func verifier(t testing.TB) *Engine {
-	e, err := New(Config{Parameters: "testdata"})
+	e, err := New(Config{Parameters: "testdata", forgeable: true})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, e.Close()) })
 	return e

@@ -51,10 +51,13 @@ func (e *Engine) openKey(ctx context.Context, s circuitSpec, sys *synth.System) 
 			return nil, fmt.Errorf("%w: neither Parameters nor DevelopmentKeys is set", ErrConfig)
 		}
 		key, err := params.Open(e.cfg.Parameters, id)
-		if err == nil {
-			e.warnOfDevelopmentKey(id, key.VerifyingKey())
+		if err != nil {
+			return nil, err
 		}
-		return key, err
+		if err := e.refuseDevelopmentKey(id, key.VerifyingKey()); err != nil {
+			return nil, errors.Join(err, key.Close())
+		}
+		return key, nil
 	}
 	path := filepath.Join(e.devDir(), id.ParamsFile())
 	key, err := groth16.OpenProvingKey(path)
@@ -81,12 +84,13 @@ func checkDevKey(ctx context.Context, id params.Circuit, key *groth16.ProvingKey
 	return key.CheckSystem(ctx, sys)
 }
 
-// warnOfDevelopmentKey says loudly that the parameter directory holds a key whose trapdoor is published.
-func (e *Engine) warnOfDevelopmentKey(id params.Circuit, vk *groth16.VerifyingKey) {
-	if id.IsDevelopmentKey(vk) {
-		e.cfg.Logger.Warn("the parameter directory holds a DEVELOPMENT key from a published trapdoor: proofs under it can be forged by anyone",
-			"circuit", id.String(), "directory", e.cfg.Parameters)
+// refuseDevelopmentKey is an error if the parameter directory holds a key whose trapdoor is published: it would prove and
+// verify like a deployed one, and anyone could forge under it.
+func (e *Engine) refuseDevelopmentKey(id params.Circuit, vk *groth16.VerifyingKey) error {
+	if e.cfg.forgeable || !id.IsDevelopmentKey(vk) {
+		return nil
 	}
+	return fmt.Errorf("%w: %v in %s", ErrDevelopmentKey, id, e.cfg.Parameters)
 }
 
 // devDir is apart from any parameter directory, so that a development key is never taken for a deployed one.
@@ -129,10 +133,13 @@ func (e *Engine) loadVerifyingKey(ctx context.Context, s circuitSpec) (*groth16.
 			return nil, fmt.Errorf("%w: neither Parameters nor DevelopmentKeys is set", ErrConfig)
 		}
 		vk, err := params.OpenVerifyingKey(e.cfg.Parameters, id)
-		if err == nil {
-			e.warnOfDevelopmentKey(id, vk)
+		if err != nil {
+			return nil, err
 		}
-		return vk, err
+		if err := e.refuseDevelopmentKey(id, vk); err != nil {
+			return nil, err
+		}
+		return vk, nil
 	}
 	raw, err := regfile.ReadAll(filepath.Join(e.devDir(), id.VKFile()), 64<<20)
 	if err == nil {
