@@ -39,11 +39,10 @@ type Attempt struct {
 }
 
 // dispatcher feeds partitions of all jobs to the backends: each backend's workers take the most urgent task that they
-// may run, and up to CircuitsPerCall-1 more of the same key.
+// may run, and as many more of the same key as share a call (Config.Prover.CircuitsPerCall, or what the session chose).
 type dispatcher struct {
 	queue    *sched.Queue[*task]
 	backends []*worker
-	batch    int
 	memory   int64 // host bytes that there are in all
 	wg       sync.WaitGroup
 	stop     context.CancelFunc
@@ -67,8 +66,7 @@ type worker struct {
 
 func newDispatcher(cfg Config) (*dispatcher, error) {
 	ctx, stop := context.WithCancel(context.Background())
-	d := &dispatcher{queue: sched.NewQueue[*task](cfg.AgeingStep, nil), batch: max(1, cfg.Prover.CircuitsPerCall),
-		memory: cfg.HostMemory, ctx: ctx, stop: stop}
+	d := &dispatcher{queue: sched.NewQueue[*task](cfg.AgeingStep, nil), memory: cfg.HostMemory, ctx: ctx, stop: stop}
 	for _, b := range cfg.Backends {
 		d.backends = append(d.backends, &worker{name: b.Name, backend: b.Backend, config: cfg.Prover})
 	}
@@ -140,7 +138,7 @@ func (d *dispatcher) may(w *worker, t *task) bool {
 func (d *dispatcher) serve(w *worker) {
 	defer d.wg.Done()
 	for {
-		tasks, err := d.queue.Pop(d.ctx, func(t *task) bool { return d.may(w, t) }, d.batch-1,
+		tasks, err := d.queue.Pop(d.ctx, func(t *task) bool { return d.may(w, t) }, func(t *task) int { return t.key.perCall(w) - 1 },
 			func(a, b *task) bool { return a.key == b.key })
 		if err != nil {
 			return

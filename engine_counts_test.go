@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"sync"
 	"testing"
 
 	"github.com/filgroth/filgroth/groth16"
 	"github.com/filgroth/filgroth/pinning"
+	"github.com/filgroth/filgroth/synth"
 	"github.com/filgroth/filgroth/synth/vanilla"
 	"github.com/stretchr/testify/require"
 )
@@ -92,6 +94,58 @@ func witnesses() int {
 		}
 	}
 	return 0
+}
+
+// sharing is a backend that likes to be given several circuits at a time, and counts them.
+type sharing struct {
+	stepped
+	per int
+}
+
+func (s *sharing) Bind(ctx context.Context, sys *synth.System, k *groth16.ProvingKey, c groth16.Config) (groth16.Session, error) {
+	in, err := s.stepped.Bind(ctx, sys, k, c)
+	return &sharingSession{in, s}, err
+}
+
+type sharingSession struct {
+	groth16.Session
+	s *sharing
+}
+
+func (s *sharingSession) CircuitsPerCall() int { return s.s.per }
+
+func (s *sharingSession) Sums(ctx context.Context, a []*synth.Assignment) ([]groth16.Sums, error) {
+	return s.Session.Sums(context.WithValue(ctx, jobName{}, strconv.Itoa(len(a))), a)
+}
+
+// A call has as many circuits as the configuration says, or as the session likes, once it is bound.
+func TestCircuitsPerCall(t *testing.T) {
+	w := newSimWindow(t, 11) // six partitions
+	for _, x := range []struct {
+		given, likes int
+		want         []string
+	}{{0, 3, []string{"1", "3", "2"}}, {0, 0, []string{"1", "1", "1", "1", "1", "1"}}, {2, 3, []string{"1", "2", "2", "1"}}} {
+		b := &sharing{stepped{Backend: testCPU(), token: make(chan struct{})}, x.likes}
+		e := developer(t, func(c *Config) {
+			c.Backends, c.PartitionsInFlight, c.Prover.CircuitsPerCall = []NamedBackend{{"gpu0", b}}, 6, x.given
+		})
+		done := make(chan error)
+		go func() { _, _, err := w.prove(named("", PriorityNormal), e, 1, 11); done <- err }()
+		left := 6
+		for i, n := range x.want {
+			took, _ := strconv.Atoi(n)
+			if i == 0 { // the first has a witness before any other, and is taken at once
+				eventually(t, "all others wait", func() bool { c := b.calls(); return len(c) == 1 && e.Status().Queued == 6-took })
+			}
+			eventually(t, "the next call", func() bool { return len(b.calls()) == i+1 })
+			left -= took
+			b.token <- struct{}{}
+		}
+		require.NoError(t, <-done)
+		require.Zero(t, left)
+		require.Equal(t, x.want, b.calls())
+		require.NoError(t, e.Close())
+	}
 }
 
 // sharedDir tells a process that TestProcessesShareADirectory has started where to work.

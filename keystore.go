@@ -234,6 +234,21 @@ func (e *keyEntry) prover(ctx context.Context, w *worker) (groth16.Prover, error
 	}
 }
 
+// perCall is how many circuits the backend likes to be given at a time: one until it is bound and tells.
+func (e *keyEntry) perCall(w *worker) int {
+	if n := w.config.CircuitsPerCall; n > 0 {
+		return n
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if b, ok := e.provers[w.name]; ok && b.bound() {
+		if p, ok := b.prover.(interface{ CircuitsPerCall() int }); ok {
+			return max(1, p.CircuitsPerCall())
+		}
+	}
+	return 1
+}
+
 func (e *keyEntry) bind(ctx context.Context, w *worker, b *boundProver) {
 	defer close(b.ready)
 	defer func() {

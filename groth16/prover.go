@@ -90,6 +90,9 @@ func (p *prover) Footprint(circuits int) pinning.Footprint {
 	return p.sess.Footprint(min(circuits, p.per))
 }
 
+// CircuitsPerCall is how many circuits ProveBatch hands to one Sums call.
+func (p *prover) CircuitsPerCall() int { return p.per }
+
 // Held is what the session keeps between calls, where it says so.
 func (p *prover) Held() pinning.Footprint {
 	if h, ok := p.sess.(interface{ Held() pinning.Footprint }); ok {

@@ -64,13 +64,14 @@ func (q *Queue[T]) changed() {
 }
 
 // Pop waits for an item that accept (nil: any) lets through (asked again at every change of the queue) and removes the most urgent of them, together with up to
-// more others, in order of urgency, for which with(first, other) holds. ErrClosed once the queue is closed and empty.
-func (q *Queue[T]) Pop(ctx context.Context, accept func(T) bool, more int, with func(first, other T) bool) ([]T, error) {
+// more(first) others (nil: none), in order of urgency, for which with(first, other) holds. The functions are called under the
+// queue's lock. ErrClosed once the queue is closed and empty.
+func (q *Queue[T]) Pop(ctx context.Context, accept func(T) bool, more func(first T) int, with func(first, other T) bool) ([]T, error) {
 	for {
 		q.mu.Lock()
 		if i := q.best(accept); i >= 0 {
 			res := []T{q.remove(i)}
-			for len(res) <= more && with != nil {
+			for others := 0; more != nil && others < more(res[0]); others++ {
 				j := q.best(func(v T) bool { return (accept == nil || accept(v)) && with(res[0], v) })
 				if j < 0 {
 					break

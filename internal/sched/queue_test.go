@@ -23,7 +23,7 @@ func (c *clock) add(d time.Duration) {
 }
 
 func pop(t *testing.T, q *Queue[int]) int {
-	v, err := q.Pop(context.Background(), nil, 0, nil)
+	v, err := q.Pop(context.Background(), nil, nil, nil)
 	require.NoError(t, err)
 	require.Len(t, v, 1)
 	return v[0]
@@ -62,21 +62,22 @@ func TestPopTakesCompanions(t *testing.T) {
 		require.NoError(t, q.Push(v, 0))
 	}
 	same := func(a, b int) bool { return a%2 == b%2 }
-	v, err := q.Pop(context.Background(), nil, 2, same)
+	two := func(first int) int { return 2 * (first % 2) } // none for even ones
+	v, err := q.Pop(context.Background(), nil, two, same)
 	require.NoError(t, err)
 	require.Equal(t, []int{11, 13, 15}, v)
-	v, err = q.Pop(context.Background(), func(v int) bool { return v == 17 }, 2, same)
+	v, err = q.Pop(context.Background(), func(v int) bool { return v == 17 }, two, same)
 	require.NoError(t, err)
 	require.Equal(t, []int{17}, v)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err = q.Pop(ctx, func(v int) bool { return v == 99 }, 0, nil)
+	_, err = q.Pop(ctx, func(v int) bool { return v == 99 }, nil, nil)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Equal(t, []int{20}, q.Remove(func(v int) bool { return true }))
 	q.Close()
 	q.Close()
 	require.ErrorIs(t, q.Push(1, 1), ErrClosed)
-	_, err = q.Pop(context.Background(), nil, 0, nil)
+	_, err = q.Pop(context.Background(), nil, nil, nil)
 	require.ErrorIs(t, err, ErrClosed)
 }
 
@@ -84,7 +85,7 @@ func TestPushAndCloseWake(t *testing.T) {
 	q := NewQueue[int](0, nil)
 	done := make(chan []int)
 	go func() {
-		v, _ := q.Pop(context.Background(), func(v int) bool { return v == 7 }, 0, nil)
+		v, _ := q.Pop(context.Background(), func(v int) bool { return v == 7 }, nil, nil)
 		done <- v
 	}()
 	require.NoError(t, q.Push(6, 0))
@@ -92,7 +93,7 @@ func TestPushAndCloseWake(t *testing.T) {
 	require.Equal(t, []int{7}, <-done)
 	require.Equal(t, 6, pop(t, q))
 	errs := make(chan error)
-	go func() { _, err := q.Pop(context.Background(), nil, 0, nil); errs <- err }()
+	go func() { _, err := q.Pop(context.Background(), nil, nil, nil); errs <- err }()
 	q.Close()
 	require.ErrorIs(t, <-errs, ErrClosed)
 }
