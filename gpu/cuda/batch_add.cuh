@@ -27,9 +27,6 @@ namespace fg {
 #define FG_G2_THREADS 64
 #define FG_G2_BLOCKS 4
 #endif
-#ifndef FG_STAGGER
-#define FG_STAGGER 32  // pairs of a round from which on first rounds are cut; 0 = never
-#endif
 #ifndef FG_MAX_PAIRS
 #define FG_MAX_PAIRS 256
 #endif
@@ -39,10 +36,13 @@ struct BatchGeometry;
 template <>
 struct BatchGeometry<Fp> {
   static constexpr int THREADS = FG_G1_THREADS, BLOCKS_PER_SM = FG_G1_BLOCKS, MAX_PAIRS = FG_MAX_PAIRS;
+  static constexpr bool BLOCK_INVERSE = true;  // one inversion a block, else one a thread
 };
 template <>
 struct BatchGeometry<Fp2> {
   static constexpr int THREADS = FG_G2_THREADS, BLOCKS_PER_SM = FG_G2_BLOCKS, MAX_PAIRS = FG_MAX_PAIRS;
+  // Two warps a scheduler are too few for one of them to wait for the other's inversion.
+  static constexpr bool BLOCK_INVERSE = false;
 };
 
 // Internal linkage: units may be built with different geometries.
@@ -329,8 +329,6 @@ FG_D F block_inverse(const F& value, uint4* slots, int inverter) {
   return unpack<F>(mine);
 }
 
-// The blocks of one multiprocessor start with rounds of different lengths, so that some multiply while
-// others wait for memory.
 template <class F, class Task>
 __global__ void __launch_bounds__(BatchGeometry<F>::THREADS, BatchGeometry<F>::BLOCKS_PER_SM)
     batch_add_kernel(Task task, uint4* scratch) {
@@ -344,7 +342,8 @@ __global__ void __launch_bounds__(BatchGeometry<F>::THREADS, BatchGeometry<F>::B
   if (blockIdx.x * T >= pairs) return;
   const uint32_t all = (pairs - blockIdx.x * T - 1) / threads + 1;  // rows of pairs of this block
   const uint32_t share = batch_share(all, G::MAX_PAIRS);
-  // Blocks b, b + sms, b + 2 sms, ... share a multiprocessor.
+  // Blocks b, b + sms, b + 2 sms, ... share a multiprocessor: their inverting warps should not share a
+  // scheduler.
   const uint32_t peer = blockIdx.x / (gridDim.x / G::BLOCKS_PER_SM);
   const int lane = threadIdx.x % 32, first = threadIdx.x - lane;
   BatchRound<F, Task> round{task,
@@ -354,17 +353,21 @@ __global__ void __launch_bounds__(BatchGeometry<F>::THREADS, BatchGeometry<F>::B
                             t,
                             pairs,
                             0};
-  uint32_t n = share;
-  if (FG_STAGGER && share >= FG_STAGGER) n = share * (peer % G::BLOCKS_PER_SM + 1) / G::BLOCKS_PER_SM;
-  for (uint32_t at = 0; at < all; at += n, n = all - at < share ? all - at : share) {
+  for (uint32_t at = 0; at < all; at += share) {
+    const uint32_t n = all - at < share ? all - at : share;
     round.base = uint64_t(at) * threads + t;
     F acc = round.forward(n);
     copy_after_stores();
     __syncwarp();
-    acc = block_inverse<F, WARPS>(acc, slots, int(peer % WARPS));
     typename Task::Ref last = round.ref(n - 1), next = n > 1 ? round.ref(n - 2) : last;
-    __syncthreads();
-    round.start_back(n - 1, last);
+    if (G::BLOCK_INVERSE) {
+      acc = block_inverse<F, WARPS>(acc, slots, int(peer % WARPS));
+      __syncthreads();
+      round.start_back(n - 1, last);
+    } else {  // the last pair's operands travel meanwhile
+      round.start_back(n - 1, last);
+      acc = acc.inv();
+    }
     round.backward(n, acc, last, next);
     __syncthreads();
   }

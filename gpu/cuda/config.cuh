@@ -7,9 +7,11 @@
 #if defined(__CUDACC__)
 #define FG_HD __host__ __device__ __forceinline__
 #define FG_D __device__ __forceinline__
+#define FG_NOINLINE_D __device__ __noinline__
 #else
 #define FG_HD inline
 #define FG_D inline
+#define FG_NOINLINE_D inline
 #endif
 
 // True while compiling device code, where the PTX paths are used.

@@ -5,12 +5,6 @@
 
 #include "ec.cuh"
 
-#if defined(__CUDACC__)
-#define FG_NOINLINE_D __device__ __noinline__
-#else
-#define FG_NOINLINE_D inline
-#endif
-
 namespace fg {
 
 // Copies a 16-byte aligned value through 16-byte read-only loads.

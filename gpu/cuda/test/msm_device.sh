@@ -2,7 +2,7 @@
 # Builds the MSM device test in parallel, checks, and times. Run it on the machine with the GPU:
 #   test/msm_device.sh STEP...        logs in $OUT (default /tmp/msm_out)
 # A step is a mode of msm_device_test with its arguments joined by colons, e.g. check1 bench1:27 stages2:20.
-# A step "...@a" or "...@b" runs with the MSM unit built with the extra flags in $VA or $VB.
+# A step "ncu/..." profiles the first additions of an MSM into $OUT/ncu.log. A step "...@a" or "...@b" runs with the MSM unit built with the extra flags in $VA or $VB.
 cd "$(dirname "$0")/.." || exit 1
 OUT=${OUT:-/tmp/msm_out}
 B=${BUILD:-/tmp/msm_build}
@@ -28,8 +28,10 @@ fi
 C="$B/msm_sort.o $B/bitsum.o $B/bitsum_g1.o $B/fixed_base_g1.o"
 ready1= ready2=
 for step in "$@"; do
-  v= s=$step
-  [[ $step == *@* ]] && v=${step#*@} s=${step%@*}
+  v= s=${step#ncu/} prof=
+  [[ $step == ncu/* ]] && prof="ncu --clock-control none --kernel-name-base demangled -k regex:Gather|Neighbour -c 2
+    --metrics regex:smsp__average_warps_issue_stalled.*per_issue_active,regex:sm__inst_executed_pipe.*pct_of_peak_sustained_active --log-file $OUT/ncu.log"
+  [[ $s == *@* ]] && v=${s#*@} s=${s%@*}
   mode=${s%%:*}
   if [ -z "$ready1" ]; then
     wait $p1
@@ -49,7 +51,7 @@ for step in "$@"; do
     [ -e $t ] || $NV $C $B/msm_g1$v.o $B/test_g1.o -o $t 2>/dev/null
   fi
   echo "== $step at $((SECONDS - start)) s"
-  timeout ${LIMIT:-60} $PREFIX $t ${s//:/ } 2>&1 | tee -a "$OUT/msm.log" | grep -v '^    ' | tail -${LINES_MAX:-30}
+  timeout ${LIMIT:-60} $PREFIX $prof $t ${s//:/ } 2>&1 | tee -a "$OUT/msm.log" | grep -v '^    ' | tail -${LINES_MAX:-30}
 done
 cat $B/*.log | grep -v cub > "$OUT/ptxas.log"
 cuobjdump --dump-sass $B/msm_g1.o 2>/dev/null | grep '/\*0\|Function' | sed 's,/\*[0-9a-f]*\*/,,' | gzip -c > "$OUT/msm_g1.sass.gz"
