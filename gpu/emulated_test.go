@@ -13,7 +13,10 @@ import (
 
 // Tests run on the machine's GPU if Probe finds one usable, and with GPU=require they fail without. Otherwise they run
 // the same CUDA sources compiled for the host (cuda/emu), with small sizes: slow, but every line of logic but PTX.
-var onHost = flag.Bool("emulate", false, "run on the emulated device although there is a GPU")
+var (
+	onHost   = flag.Bool("emulate", false, "run on the emulated device although there is a GPU")
+	prebuilt = flag.String("emulated", "", "the emulated library, if it is built already")
+)
 
 var emulation struct {
 	once sync.Once
@@ -35,6 +38,9 @@ func TestMain(m *testing.M) {
 // emulatedLibrary builds the library for the host, once.
 func emulatedLibrary(t testing.TB) string {
 	t.Helper()
+	if *prebuilt != "" {
+		return *prebuilt
+	}
 	if testing.Short() {
 		t.Skip("building the emulated library takes half a minute")
 	}
