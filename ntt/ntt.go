@@ -44,7 +44,7 @@ func (c Coset) String() string { return [...]string{"plain", "shifted"}[c&1] }
 // unspecified state.
 type Engine interface {
 	// Transform replaces v. Forward is v[j] = sum of v[i]·x^i at x = omega^j or
-	// 7·omega^j; Inverse undoes it.
+	// 7·omega^j; Inverse undoes it. Engines may take scratch of the size of v.
 	Transform(ctx context.Context, d Domain, v []fr.Element, dir Direction, coset Coset) error
 	// Quotient leaves in a the coefficients of (A·B - C)/(X^m - 1), where A, B and C are
 	// the polynomials of degree below m = d.Size() with evaluations a, b, c on the domain,

@@ -4,12 +4,14 @@ package ntt
 
 import (
 	"context"
+	"errors"
 	"math/big"
 	"math/bits"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 
 	"github.com/filgroth/filgroth/internal/par"
+	"github.com/filgroth/filgroth/pinning"
 )
 
 // A plan splits a transform of m = R·C points into transforms of R and of C points, by
@@ -217,7 +219,7 @@ func (p *plan) inverseOfSize() fr.Element {
 }
 
 // transform goes out and puts the result in order, by way of a vector of scratch.
-func (p *plan) transform(ctx context.Context, v []fr.Element, dir Direction, coset Coset) error {
+func (p *plan) transform(ctx context.Context, v []fr.Element, dir Direction, coset Coset) (err error) {
 	root, shift, one := p.root(dir), fr.One(), fr.One()
 	t := p.plainTwists(root)
 	var after []uint64 // factors of the results, by column
@@ -237,7 +239,7 @@ func (p *plan) transform(ctx context.Context, v []fr.Element, dir Direction, cos
 	}
 	first := outLevels(power(root, p.cols), shift, p.rows)
 	second := outLevels(power(root, p.rows), one, p.cols)
-	err := p.columns(ctx, 1, func(b *buffer, _, j2 int) {
+	err = p.columns(ctx, 1, func(b *buffer, _, j2 int) {
 		b.load(p.column(v, j2))
 		first.run(b)
 		p.twist(b, &t, j2)
@@ -246,7 +248,12 @@ func (p *plan) transform(ctx context.Context, v []fr.Element, dir Direction, cos
 	if err != nil {
 		return err
 	}
-	sorted := make([]fr.Element, len(v))
+	space, err := pinning.AllocWith(len(v)*fr.Bytes, "ntt scratch", pinning.Options{HugePages: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, space.Close()) }()
+	sorted := pinning.Slice[fr.Element](space, len(v))
 	err = p.rowTiles(ctx, 1, func(b *buffer, _, i int) {
 		b.load(p.spreadRows(v, i))
 		second.run(b)
