@@ -57,21 +57,22 @@ func (r *rest) split(size int) [][]piece {
 	return parts
 }
 
-// bias adds the constant to the scalars, in place, once.
-func (s *sorter) bias(ctx context.Context, threads int) error {
-	var k scalar
+// constant is what makes digits signed.
+func (s *sorter) constant() (k scalar) {
 	for w := 0; w < s.count-1; w++ {
 		bit := s.bits*w + s.bits - 1
 		k[bit/64] |= 1 << (bit % 64)
 	}
+	return k
+}
+
+// bias adds the constant to the scalars, in place, once.
+func (s *sorter) bias(ctx context.Context, threads int) error {
+	k := s.constant()
 	return par.Do(ctx, threads, len(s.parts), func(_, i int) error {
 		for _, p := range s.parts[i] {
 			for v := p.from; v < p.to; v++ {
-				var carry uint64
-				x := &s.rest.scalar[v]
-				for l := range x {
-					x[l], carry = bits.Add64(x[l], k[l], carry)
-				}
+				s.rest.scalar[v].add(&k)
 			}
 		}
 		return nil
