@@ -78,6 +78,10 @@ class Quotient {
   static size_t workspace_bytes(int log_n) { return size_t(4) * 32 << log_n; }
   // Bytes of the twiddles where all of them are in tables.
   static uint64_t full_table_bytes(int log_n) { return 3 * NttPlan::table_bytes(log_n, NTT_MAX_LOG); }
+  // Bytes of the twiddles otherwise, at most.
+  static uint64_t small_table_bytes(int log_n) {
+    return 3 * (NttPlan::table_bytes(log_n, NTT_TABLE_LEVELS) + (size_t(32) << 13) + (size_t(32) << (log_n > 13 ? log_n - 13 : 0)));
+  }
   size_t bytes() const { return inv_.bytes() + coset_fwd_.bytes() + coset_inv_.bytes(); }
 
  private:

@@ -56,20 +56,35 @@ uint64_t variables_arena(size_t bit_count, size_t tail_count, int window, uint64
   return fixed + work;
 }
 
+uint64_t point_bytes(int section) { return section == SECTION_B2 ? sizeof(G2Affine) : sizeof(G1Affine); }
+
+// The witness.
+uint64_t bytes_of_circuit(const SessionConfig& c) {
+  return (uint64_t(c.shape.aux) + 63) / 64 * 8 + 8 + 32 * (uint64_t(c.shape.inputs) + c.fields) + 512;
+}
+
+// Bytes of the largest range that is staged.
+uint64_t largest_range(const SessionConfig& c) {
+  uint64_t n = 0;
+  for (int s = 0; s < SECTIONS; s++) n = std::max(n, point_bytes(s) * std::min(c.counts[s], c.chunk));
+  return n;
+}
+
 }  // namespace
 
 SessionBytes Session::bytes(const SessionConfig& c, uint64_t available) {
   SessionBytes b;
   const uint64_t m = uint64_t(1) << c.log_m;
   if (c.has_system) b.held += DeviceSystem::bytes_for(c.shape);
+  b.held += Quotient::small_table_bytes(c.log_m);
+  if (!c.resident) b.held += largest_range(c);
   for (int s = 0; s < SECTIONS; s++) {
-    const uint64_t point = s == SECTION_B2 ? 192 : 96;
-    b.held += point * (c.resident ? c.counts[s] : std::min(c.counts[s], c.chunk));
+    if (c.resident) b.held += point_bytes(s) * c.counts[s];
     if (s != SECTION_H) b.held += c.counts[s] / 4 + 64;                   // mask and ranks
     if (s != SECTION_H && s != SECTION_B2) b.held += c.counts[s] * 4 + 64;  // index lists
   }
   b.held += STAGE_BYTES + (64 << 10);
-  b.circuit = (uint64_t(c.shape.aux) + 63) / 64 * 8 + 8 + 32 * (uint64_t(c.shape.inputs) + c.fields) + 512;
+  b.circuit = bytes_of_circuit(c);
   const uint64_t h = 32 * m, quotient = Quotient::workspace_bytes(c.log_m);
   uint64_t want = quotient, least = quotient;
   auto largest = [&](int s) { return c.resident ? c.counts[s] : std::min(c.counts[s], c.chunk); };
@@ -130,21 +145,25 @@ void Session::load_range(int section, StagedPoints<F>& p, size_t first, size_t n
   const SectionSplit& split = split_[section];
   if (first + n < first || first + n > split.count()) FG_FAIL(E_ARGUMENT, "points [%zu, %zu) of %zu", first, first + n, split.count());
   if (cfg_.resident) {
-    if (p.bit_count + p.tail_count == 0) {
-      p.bits.alloc(split.bits());
-      p.tail.alloc(split.tails());
-      p.bit_count = split.bits();
-      p.tail_count = split.tails();
+    Buffer<unsigned char>& buffer = points_[section];
+    if (buffer.size() == 0 && split.count()) {
+      d_->require(split.count() * sizeof(Affine<F>), "a section of the key");
+      buffer.alloc(split.count() * sizeof(Affine<F>));
     }
+    p.bits = reinterpret_cast<Affine<F>*>(buffer.get());
+    p.bit_count = split.bits();
+    p.tail_count = split.tails();
   } else {
     if (n > cfg_.chunk) FG_FAIL(E_ARGUMENT, "%zu points staged, the session's chunk is %llu", n, (unsigned long long)cfg_.chunk);
+    if (points_[0].size() < n * sizeof(Affine<F>)) FG_FAIL(E_ARGUMENT, "points staged before begin");
+    staged_ = -1;  // until they are all there
+    p.bits = reinterpret_cast<Affine<F>*>(points_[0].get());
     p.tail_first = split.tails_before(first);
     p.tail_count = split.tails_before(first + n) - p.tail_first;
     p.bit_first = first - p.tail_first;
     p.bit_count = n - p.tail_count;
-    p.bits.reserve(p.bit_count);
-    p.tail.reserve(p.tail_count);
   }
+  p.tail = p.bits + p.bit_count;
   PointFault fault(d_->main);
   DrainOnExit drain(d_->main);
   const size_t point = sizeof(Affine<F>), step = STAGE_BYTES / point;
@@ -152,9 +171,10 @@ void Session::load_range(int section, StagedPoints<F>& p, size_t first, size_t n
     cancel.check();
     const size_t k = std::min(step, n - i);
     staging_.copy(raw_.get(), raw + i * point, k * point, d_->main);
-    convert_points<F>(raw_.get(), first + i, k, split, p.bits.get(), p.bit_first, p.tail.get(), p.tail_first, check, fault, d_->main);
+    convert_points<F>(raw_.get(), first + i, k, split, p.bits, p.bit_first, p.tail, p.tail_first, check, fault, d_->main);
   }
   fault.check(d_->main);
+  staged_ = section;
 }
 
 void Session::load(int section, size_t first, size_t n, const unsigned char* raw, PointCheck check, const Cancel& cancel) {
@@ -170,9 +190,20 @@ Session::Circuit& Session::circuit(size_t slot) {
   return circuits_[slot];
 }
 
+// What staging takes beyond what is there.
+size_t Session::stage_bytes() const {
+  const size_t n = cfg_.resident ? 0 : largest_range(cfg_);
+  return n > points_[0].size() ? n : 0;
+}
+
+// Everything that the call's stages need is allocated here: to make room later could take the arena away under them.
 void Session::begin(size_t circuits) {
   if (circuits > cfg_.circuits) FG_FAIL(E_ARGUMENT, "%zu circuits, the session is for %llu", circuits, (unsigned long long)cfg_.circuits);
-  if (circuits_.size() < circuits) circuits_.resize(circuits);
+  const size_t more = circuits > circuits_.size() ? circuits - circuits_.size() : 0;
+  const uint64_t bytes = stage_bytes() + more * bytes_of_circuit(cfg_);
+  if (bytes) d_->require(bytes, "the circuits of a call");
+  if (stage_bytes()) points_[0].alloc(stage_bytes());
+  if (more) circuits_.resize(circuits);
   for (Circuit& c : circuits_) {
     c.bits.reserve((size_t(cfg_.shape.aux) + 63) / 64 + 1);
     c.values.reserve(size_t(cfg_.shape.inputs) + cfg_.fields);
@@ -250,7 +281,7 @@ void Session::sum_quotient(Circuit& c, const Cancel& cancel) {
   cfg.budget = arena_ - used;
   const MsmPlan plan = msm_plan<Fp>(n, cfg);
   DrainOnExit drain(d_->main);
-  c.g1[SECTION_H].add(msm_run<Fp>(plan, d_->msm, p.tail.get(), reinterpret_cast<const Fr*>(base) + p.tail_first, n, base + used,
+  c.g1[SECTION_H].add(msm_run<Fp>(plan, d_->msm, p.tail, reinterpret_cast<const Fr*>(base) + p.tail_first, n, base + used,
                                   d_->main, cancel));
 }
 
@@ -267,7 +298,7 @@ void Session::sum_variables(int section, const StagedPoints<F>& p, const Circuit
     gather_bits<<<blocks_for(words, 256), 256, 0, d_->main>>>(a.bits, reinterpret_cast<const uint32_t*>(c.bits.get()),
                                                              v.bit_at.get() + p.bit_first, p.bit_count);
     FG_LAUNCHED();
-    acc.add(bitsum_run<F>(plan, d_->msm, p.bits.get(), reinterpret_cast<const uint64_t*>(a.bits), p.bit_count, base + a.fixed,
+    acc.add(bitsum_run<F>(plan, d_->msm, p.bits, reinterpret_cast<const uint64_t*>(a.bits), p.bit_count, base + a.fixed,
                           d_->main, cancel));
   }
   if (p.tail_count) {
@@ -278,12 +309,13 @@ void Session::sum_variables(int section, const StagedPoints<F>& p, const Circuit
     gather_values<<<blocks_for(p.tail_count, 256), 256, 0, d_->main>>>(a.scalars, c.values.get(), v.value_at.get() + p.tail_first,
                                                                       p.tail_count);
     FG_LAUNCHED();
-    acc.add(msm_run<F>(plan, d_->msm, p.tail.get(), a.scalars, p.tail_count, base + a.fixed, d_->main, cancel));
+    acc.add(msm_run<F>(plan, d_->msm, p.tail, a.scalars, p.tail_count, base + a.fixed, d_->main, cancel));
   }
 }
 
 void Session::sum(int section, size_t slot, const Cancel& cancel) {
   Circuit& c = circuit(slot);
+  if (!cfg_.resident && staged_ != section) FG_FAIL(E_ARGUMENT, "section %d is to be summed, section %d is staged", section, staged_);
   if (section == SECTION_H)
     sum_quotient(c, cancel);
   else if (section == SECTION_B2)

@@ -26,10 +26,11 @@ struct SectionVariables {
   Buffer<uint32_t> bit_at, value_at;
 };
 
-// A range of a section's points on the device: [bit_first, bit_first + bit_count) of those of bits, the tail likewise.
+// A range of a section's points on the device: [bit_first, bit_first + bit_count) of those of bits, the tail likewise. The
+// memory is the session's.
 template <class F>
 struct StagedPoints {
-  Buffer<Affine<F>> bits, tail;
+  Affine<F>*bits = nullptr, *tail = nullptr;
   size_t bit_first = 0, bit_count = 0, tail_first = 0, tail_count = 0;
 };
 
@@ -91,6 +92,7 @@ class Session {
 
   unsigned char* arena() const { return static_cast<unsigned char*>(d_->scratch(arena_)); }
   Circuit& circuit(size_t slot);
+  size_t stage_bytes() const;
   const SectionVariables& variables(int section) const { return vars_[section == SECTION_B2 ? SECTION_B1 : section]; }
   template <class F>
   void load_range(int section, StagedPoints<F>& p, size_t first, size_t n, const unsigned char* raw, PointCheck check,
@@ -107,6 +109,10 @@ class Session {
   Staging staging_;
   SectionSplit split_[SECTIONS];
   SectionVariables vars_[SECTIONS];
+  // Resident: the points of each section, those of bits first. Streamed: one range at a time, of section staged_, in the
+  // first buffer.
+  Buffer<unsigned char> points_[SECTIONS];
+  int staged_ = -1;
   StagedPoints<Fp> g1_[4];  // by section
   StagedPoints<Fp2> g2_;
   Buffer<unsigned char> raw_;
