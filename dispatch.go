@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -79,6 +80,9 @@ func newDispatcher(cfg Config) (*dispatcher, error) {
 		w := &worker{name: cpuName, backend: b, config: cfg.Prover}
 		if len(cfg.Backends) > 0 {
 			w.fallback, w.config = true, cpuConfig(cfg.Prover)
+		}
+		if w.config.Key.CacheDir == "" && !cfg.NoNativeKeys {
+			w.config.Key.CacheDir = filepath.Join(cfg.CacheDir, "native")
 		}
 		d.backends = append(d.backends, w)
 	}

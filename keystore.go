@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -264,6 +265,9 @@ func (e *keyEntry) bind(ctx context.Context, w *worker, b *boundProver) {
 			e.worst.Host, e.worst.Pinned, e.worst.Device = max(e.worst.Host, fp.Host), max(e.worst.Pinned, fp.Pinned), max(e.worst.Device, fp.Device)
 		}
 	}()
+	if dir := w.config.Key.CacheDir; dir != "" {
+		_ = os.MkdirAll(dir, 0o755) // without it the copy is not written, which costs time at the next start and no proof
+	}
 	b.prover, b.err = groth16.NewProver(ctx, w.backend, e.system, e.key, w.config)
 }
 
