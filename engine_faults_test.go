@@ -305,7 +305,7 @@ func TestFallbackDoesNotRaiseTheDevicesNeed(t *testing.T) {
 func TestBackendMemoryIsCounted(t *testing.T) {
 	ctx := context.Background()
 	w := newSimWindow(t, 1)
-	e := developer(t, nil)
+	e := developer(t, func(c *Config) { c.NoNativeKeys = true }) // what is mapped from a file is not counted
 	defer e.Close()
 	for range 2 {
 		_, _, err := w.prove(ctx, e, 1, 1)
