@@ -36,7 +36,7 @@ type FullResult struct {
 	Sustained   Cost               `json:"sustained"` // all jobs queued at the same time
 	PerProof    float64            `json:"per_proof_s"`
 	Busy        map[string]float64 `json:"busy_share"`      // of each device, first to last kernel of the sustained run
-	HostPeak    int64              `json:"host_peak_bytes"` // anonymous and shared memory, and page-locked
+	HostPeak    int64              `json:"host_peak_bytes"` // anonymous memory
 	DevicePeak  map[string]int64   `json:"device_peak_bytes"`
 	Phases      map[string]float64 `json:"phase_s"` // of the sustained run: open time by name, all partitions together
 	Fallbacks   int                `json:"fallbacks"`
@@ -114,9 +114,6 @@ func (f *fullFlags) run(ctx context.Context, out io.Writer) (err error) {
 	r.HostPeak = m.end()
 	err = errors.Join(err, e.Close())
 	r.Leaked = pinning.LiveBytes() - before
-	for _, d := range ds {
-		r.Leaked += d.Held().Pinned
-	}
 	r.print(out)
 	if err != nil {
 		return err
@@ -335,8 +332,8 @@ func progressLine(w io.Writer) func(filgroth.Progress) {
 	}
 }
 
-// hostMonitor samples what counts as host memory: anonymous and shared pages, and what is page-locked. Mapped key files
-// are page cache and do not count.
+// hostMonitor samples what counts as host memory: anonymous pages, page-locked ones among them. Mapped key files are page
+// cache and do not count, nor do those in a tmpfs, which the system calls shared memory.
 type hostMonitor struct {
 	stop chan struct{}
 	peak chan int64
@@ -349,7 +346,7 @@ func startHostMonitor() *hostMonitor {
 		defer t.Stop()
 		var peak int64
 		for {
-			peak = max(peak, procStatus("RssAnon:")+procStatus("RssShmem:"))
+			peak = max(peak, procStatus("RssAnon:"))
 			select {
 			case <-t.C:
 			case <-m.stop:
