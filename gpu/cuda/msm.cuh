@@ -45,7 +45,7 @@ class MsmContext {
 public:
   MsmContext();
   Stream sort;            // sorts the next group while the main stream adds this one
-  Event sorted, consumed, begin;
+  Event sorted, consumed;
   Pinned<unsigned char> landing;
   int sms = 0;            // multiprocessors of the device
   // Called after the work of a stage has been put into a stream, to time it; may be empty.
