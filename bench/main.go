@@ -34,6 +34,7 @@ func modes() []mode {
 		{"batch", "several circuits, some under way at the same time: rate and latency", proveMode("batch")},
 		{"full", "an engine on its devices at full scale: bytes in to verified proof, alone and with several jobs queued", fullMode},
 		{"sums", "the five sums of a full-size partition on a device, compared with their known answers", sumsMode},
+		{"scale", "many hosts under a node's scheduler, simulated from measured stage times: what is the next bottleneck", scaleMode},
 		{"ab", "run configurations against each other, interleaved, and say what each phase owes to a knob", abMode},
 		{"cancel", "give work up in every phase and say how long it took to stop and what was left behind", cancelMode},
 		{"stress", "an engine under mixed kinds and priorities for a while, calls given up at random, invariants checked", stressMode},
