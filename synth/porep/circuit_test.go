@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
+	"github.com/filgroth/filgroth/pinning"
 	"github.com/filgroth/filgroth/synth"
 	"github.com/filgroth/filgroth/synth/gadget/gadgettest"
 	"github.com/filgroth/filgroth/synth/gadget/merkle"
@@ -197,17 +199,31 @@ func TestCircuitConversion(t *testing.T) {
 	}
 }
 
+// A context that ends at any time, before, during or after, ends the work, and nothing is kept.
 func TestCircuitCancelled(t *testing.T) {
-	cfg, err := SizeConfig(vanilla.Size32GiB, vanilla.Interactive, vanilla.V1_1_0)
+	cfg, err := SizeConfig(vanilla.Size2KiB, vanilla.Interactive, vanilla.V1_1_0)
 	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	s, err := synth.Compile(ctx, &Circuit{Shape: cfg.Shape})
+	c := &Circuit{Shape: cfg.Shape}
+	s, err := synth.Compile(context.Background(), c)
 	require.NoError(t, err)
-	cancel()
-	_, err = synth.AssignWitness(ctx, &Circuit{Shape: cfg.Shape}, s, synth.AssignConfig{})
-	require.ErrorIs(t, err, context.Canceled)
-	_, err = synth.Compile(ctx, &Circuit{Shape: cfg.Shape})
-	require.ErrorIs(t, err, context.Canceled)
+	before := pinning.Live()
+	ended := 0
+	for d := time.Duration(0); d < 200*time.Millisecond; d = 2*d + 50*time.Microsecond {
+		ctx, cancel := context.WithTimeout(context.Background(), d)
+		a, err := synth.AssignWitness(ctx, c, s, synth.AssignConfig{})
+		if err == nil {
+			require.NoError(t, a.Close())
+		} else {
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			ended++
+		}
+		if _, err = synth.Compile(ctx, c); err != nil {
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+		}
+		cancel()
+		require.Equal(t, before, pinning.Live())
+	}
+	require.NotZero(t, ended)
 }
 
 // BenchmarkAssign makes witnesses of blank partitions; the work does not depend on the values.
