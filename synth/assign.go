@@ -110,6 +110,10 @@ type AssignConfig struct {
 	Threads int
 	// Pages is the kind of memory pages under the field elements of the witness.
 	Pages Pages
+	// Into, if set, is an assignment of the same system whose memory the new one takes: no page fault then, which for a 4 GB
+	// WindowPoSt witness is a good part of the work. Its values are lost, and it is itself what AssignWitness returns. After an
+	// error it is still the caller's to close, with values of no meaning.
+	Into *Assignment
 }
 
 // Pages says which memory pages are asked for.
@@ -154,7 +158,26 @@ func (c AssignConfig) Validate() error {
 	return nil
 }
 
-func (c AssignConfig) String() string { return fmt.Sprintf("threads=%d/pages=%v", c.Threads, c.Pages) }
+func (c AssignConfig) String() string {
+	return fmt.Sprintf("threads=%d/pages=%v/reuse=%t", c.Threads, c.Pages, c.Into != nil)
+}
+
+// target is the assignment to fill.
+func (c AssignConfig) target(s *System) (*Assignment, error) {
+	a := c.Into
+	if a == nil {
+		return newAssignment(s, c.Pages)
+	}
+	if a.sys != s {
+		return nil, fmt.Errorf("%w: Into is an assignment of another system", ErrShape)
+	}
+	if err := s.check(a); err != nil {
+		return nil, err
+	}
+	clear(a.Bits)
+	a.Eval = nil
+	return a, nil
+}
 
 // AssignWitness runs c in Assign mode for s, which must be the compiled form of a circuit of the same shape; another
 // shape gives ErrShape. It does not check that the assignment satisfies the system: see System.Satisfied.
@@ -164,7 +187,7 @@ func AssignWitness(ctx context.Context, c Circuit, s *System, cfg AssignConfig) 
 	}
 	ctx, sp := span.Start(ctx, "synth.witness")
 	defer sp.End()
-	a, err := newAssignment(s, cfg.Pages)
+	a, err := cfg.target(s)
 	if err != nil {
 		return nil, err
 	}
@@ -186,8 +209,11 @@ func AssignWitness(ctx context.Context, c Circuit, s *System, cfg AssignConfig) 
 	if err == nil {
 		err = ctx.Err()
 	}
+	if err != nil && cfg.Into == nil {
+		err = errorsJoin(err, a.Close())
+	}
 	if err != nil {
-		return nil, errorsJoin(err, a.Close())
+		return nil, err
 	}
 	sp.AddBytes(int64(len(a.Bits)*8 + len(a.Fields)*32))
 	return a, nil

@@ -81,6 +81,40 @@ func TestAllocFieldsIsAllocManyTimes(t *testing.T) {
 	}
 }
 
+// A witness in the memory of another one is the same as in memory of its own; one that fails leaves the memory to the caller.
+func TestAssignInto(t *testing.T) {
+	ctx := context.Background()
+	shape := func(seed uint64) randomCircuit { return randomCircuit{shape: 3, vals: seed, pieces: 4, broken: -1} }
+	s, err := Compile(ctx, shape(0))
+	require.NoError(t, err)
+	into, err := AssignWitness(ctx, shape(1), s, AssignConfig{})
+	require.NoError(t, err)
+	bits, fields := &into.Bits[0], &into.Fields[0]
+	for seed := uint64(2); seed < 6; seed++ {
+		want, err := AssignWitness(ctx, shape(seed), s, AssignConfig{})
+		require.NoError(t, err)
+		got, err := AssignWitness(ctx, shape(seed), s, AssignConfig{Into: into})
+		require.NoError(t, err)
+		require.Same(t, into, got)
+		require.True(t, bits == &got.Bits[0] && fields == &got.Fields[0])
+		require.Equal(t, want.Inputs, got.Inputs)
+		require.Equal(t, want.Bits, got.Bits)
+		require.Equal(t, want.Fields, got.Fields)
+		require.NoError(t, want.Close())
+	}
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	_, err = AssignWitness(ended, shape(1), s, AssignConfig{Into: into})
+	require.ErrorIs(t, err, context.Canceled)
+	other, err := Compile(ctx, shape(0))
+	require.NoError(t, err)
+	_, err = AssignWitness(ctx, shape(1), other, AssignConfig{Into: into})
+	require.ErrorIs(t, err, ErrShape)
+	require.NoError(t, into.Close())
+	_, err = AssignWitness(ctx, shape(1), s, AssignConfig{Into: into})
+	require.ErrorIs(t, err, ErrShape)
+}
+
 func TestAllocFieldsBeyondTheSystem(t *testing.T) {
 	ctx := context.Background()
 	small := funcCircuit(func(b *Builder) error { b.AllocFields(make([]fr.Element, 10)); b.AllocBits(0, 5); return nil })
