@@ -43,7 +43,8 @@ type SynthResult struct {
 	Open        Cost   `json:"open"`
 
 	Simulate     Cost   `json:"simulate"` // making the synthetic vanilla proofs: no part of proving
-	Witness      []Cost `json:"witness"`
+	Witness      []Cost `json:"witness"`  // the first in fresh memory, the others in its memory again unless Fresh
+	Fresh        bool   `json:"fresh_memory_each_time"`
 	WitnessBytes int64  `json:"witness_bytes"`
 	Evaluation   []Cost `json:"evaluation"`
 	EvaluateFull bool   `json:"evaluate_full"` // into three whole vectors instead of chunks
@@ -58,6 +59,7 @@ type SynthResult struct {
 type synthFlags struct {
 	shape, json, dir string
 	full, noDigest   bool
+	fresh            bool
 	n, threads       int
 	seed             uint64
 	chunk            int
@@ -70,6 +72,7 @@ func synthMode(fs *flag.FlagSet) func(context.Context, io.Writer) error {
 	fs.StringVar(&f.dir, "dir", "", "write the compiled system in this `directory` and leave it there (default: a temporary one)")
 	fs.BoolVar(&f.full, "full", false, "evaluate into three whole vectors (3 x 4 GiB for 32 GiB shapes) instead of chunk by chunk")
 	fs.BoolVar(&f.noDigest, "no-digest", false, "do not compute the row digest (20 s and more for 32 GiB shapes); no file is written then")
+	fs.BoolVar(&f.fresh, "fresh", false, "make every witness in fresh memory, not only the first")
 	fs.IntVar(&f.n, "n", 3, "make and evaluate the witness so many `times`")
 	fs.IntVar(&f.threads, "threads", 0, "threads of witness and evaluation; 0 = all cores")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of the synthetic vanilla proofs")
@@ -85,7 +88,7 @@ func (f *synthFlags) run(ctx context.Context, out io.Writer) error {
 	if f.n < 1 {
 		return fmt.Errorf("-n %d: at least one", f.n)
 	}
-	r := &SynthResult{Environment: ReadEnvironment(), Shape: f.shape, EvaluateFull: f.full}
+	r := &SynthResult{Environment: ReadEnvironment(), Shape: f.shape, EvaluateFull: f.full, Fresh: f.fresh}
 	m := startMonitor(50 * time.Millisecond)
 	sys, err := f.system(ctx, sh, r)
 	if err == nil {
@@ -189,46 +192,56 @@ func (f *synthFlags) witness(ctx context.Context, sh shapes.Shape, sys *synth.Sy
 		return err
 	}
 	runtime.GC()
-	for i := 0; i < f.n; i++ {
-		if err := f.once(ctx, cases[0], sys, r, i == f.n-1); err != nil {
-			return err
+	var a *synth.Assignment
+	for i := 0; i < f.n && err == nil; i++ {
+		if a != nil && f.fresh {
+			if err := a.Close(); err != nil {
+				return err
+			}
+			a = nil
 		}
+		a, err = f.once(ctx, cases[0], sys, r, a, i == f.n-1)
 	}
-	return nil
+	if a != nil {
+		err = errors.Join(err, a.Close())
+	}
+	return err
 }
 
-// once makes a witness, evaluates it, and checks it where asked to.
-func (f *synthFlags) once(ctx context.Context, c shapes.Case, sys *synth.System, r *SynthResult, check bool) (err error) {
-	var a *synth.Assignment
-	cost, err := measure(func() (err error) {
-		a, err = synth.AssignWitness(ctx, c.Circuit, sys, synth.AssignConfig{Threads: f.threads})
+// once makes a witness, in the memory of another if there is one, evaluates it, and checks it where asked to.
+func (f *synthFlags) once(ctx context.Context, c shapes.Case, sys *synth.System, r *SynthResult, into *synth.Assignment, check bool) (*synth.Assignment, error) {
+	a := into
+	cost, err := measure(func() error {
+		got, err := synth.AssignWitness(ctx, c.Circuit, sys, synth.AssignConfig{Threads: f.threads, Into: into})
+		if err == nil {
+			a = got
+		}
 		return err
 	})
 	if err != nil {
-		return err
+		return a, err
 	}
-	defer func() { err = errors.Join(err, a.Close()) }()
 	r.Witness = append(r.Witness, cost)
 	r.WitnessBytes = int64(len(a.Bits)*8 + (len(a.Fields)+len(a.Inputs))*32)
 	if !slices.Equal(c.Public, a.Public()) {
-		return errors.New("the circuit's public inputs are not those of the vanilla proof")
+		return a, errors.New("the circuit's public inputs are not those of the vanilla proof")
 	}
 	cost, err = measure(func() error { return f.evaluate(ctx, sys, a) })
 	if err != nil {
-		return err
+		return a, err
 	}
 	r.Evaluation = append(r.Evaluation, cost)
 	if !check {
-		return nil
+		return a, nil
 	}
 	r.Check, err = measure(func() error { return sys.Satisfied(ctx, a, f.threads) })
 	var bad *synth.UnsatisfiedError
 	r.Satisfied = err == nil
 	if errors.As(err, &bad) {
 		fmt.Fprintln(os.Stderr, "bench:", err)
-		return nil
+		return a, nil
 	}
-	return err
+	return a, err
 }
 
 func (f *synthFlags) evaluate(ctx context.Context, sys *synth.System, a *synth.Assignment) error {
@@ -260,8 +273,8 @@ func (r *SynthResult) print(w io.Writer) {
 		p("open", "%v", r.Open)
 	}
 	p("simulated input", "%v", r.Simulate)
-	for _, c := range r.Witness {
-		p("witness", "%v", c)
+	for i, c := range r.Witness {
+		p(map[bool]string{false: "witness", true: "  same memory"}[i > 0 && !r.Fresh], "%v", c)
 	}
 	p("witness bytes", "%d", r.WitnessBytes)
 	for _, c := range r.Evaluation {
