@@ -20,8 +20,8 @@ type Config struct {
 	// DevelopmentKeys makes the engine use keys from a published trapdoor, made at first use and kept under CacheDir, for
 	// proving and verifying alike. Anyone can forge proofs under them. Never set it in production.
 	DevelopmentKeys bool
-	// CacheDir is where development keys are kept; empty is filgroth in the user's cache directory. (Native copies of keys
-	// go where Prover.Key.CacheDir says.)
+	// CacheDir is where development keys are kept, and native copies of keys unless Prover.Key.CacheDir names another place;
+	// empty is filgroth in the user's cache directory.
 	CacheDir string
 	// NoNativeKeys turns the copies off that the CPU backend keeps of keys up to 4 GiB, in its own form, under CacheDir: a key
 	// of 1.1 GB opens in a quarter of a second instead of some four core-seconds.
