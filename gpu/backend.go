@@ -24,9 +24,10 @@ const (
 )
 
 // Bind implements groth16.Backend: the system's tables, and the key if it fits the device and its budget, stay there as
-// long as the session is open. Everything of Sums runs on the device; Config.B2.Place, Pinning policies other than a
-// ring, and what the device has no room for are groth16.ErrUnavailable or an *OutOfDeviceMemoryError. Host memory goes
-// through a small ring of page-locked chunks.
+// long as the session is open. Everything of Sums runs on the device; a sum in G2 elsewhere and the Pinning policies
+// register-once and pool are groth16.ErrUnavailable, what the device has no room for is an *OutOfDeviceMemoryError. Host
+// memory goes through a small ring of page-locked chunks; with PolicyNone through the driver's own staging, and with
+// PolicyRegister the witness (and evaluations) of each circuit are page-locked while they are sent.
 func (d *Device) Bind(ctx context.Context, sys *synth.System, key *groth16.ProvingKey, cfg groth16.Config) (groth16.Session, error) {
 	if err := d.checkConfig(cfg); err != nil {
 		return nil, err
@@ -55,8 +56,13 @@ func (d *Device) checkConfig(cfg groth16.Config) error {
 	if p := cfg.B2.Place; p != groth16.PlaceAuto && p != groth16.PlaceDevice {
 		return unavailable("the sum in G2 runs on the device")
 	}
-	if p := cfg.Pinning.Policy; p != pinning.PolicyAuto && p != pinning.PolicyRing {
-		return unavailable("host memory goes through a page-locked ring")
+	switch cfg.Pinning.Policy {
+	case pinning.PolicyAuto, pinning.PolicyRing, pinning.PolicyNone, pinning.PolicyRegister:
+	default:
+		return unavailable("pinning " + cfg.Pinning.Policy.String())
+	}
+	if cfg.Pinning.RingChunks != 0 {
+		return unavailable("a ring of another length")
 	}
 	return nil
 }
@@ -103,6 +109,7 @@ func (s *session) bind(ctx context.Context) (err error) {
 func (s *session) plan(ctx context.Context, lists *[groth16.NumSections]*sectionLists) (sessionConfig, error) {
 	w := s.cfg.Windows
 	c := sessionConfig{sys: s.sys, log: s.log, hasSystem: s.cfg.Evaluate != groth16.PlaceHost, circuits: 1,
+		direct:  s.cfg.Pinning.Policy == pinning.PolicyNone || s.cfg.Pinning.Policy == pinning.PolicyRegister,
 		windows: [groth16.NumSections]int{w.H, w.L, w.A, w.B1, w.B2}}
 	for sec := range c.counts {
 		c.counts[sec] = s.key.Len(groth16.Section(sec))

@@ -94,30 +94,34 @@ func (d *Device) FaultPending() bool { return d.lib.faultLeft() > 0 }
 // Register page-locks memory for transfers to all devices, in pieces of at most chunk bytes (0: 16 GiB); Unregister undoes
 // it with the same arguments. An empty mem is nothing to do. On failure nothing stays locked.
 func (d *Device) Register(mem []byte, chunk int) error {
-	return d.do(context.Background(), func(*int32) result {
-		for at, part := range pieces(mem, chunk) {
-			if r := d.lib.hostRegister(unsafe.Pointer(&part[0]), uint64(len(part))); r.code != codeOK {
-				for _, p := range pieces(mem[:at], chunk) {
-					d.lib.hostUnregister(unsafe.Pointer(&p[0]))
-				}
-				return r
-			}
-		}
-		return result{}
-	})
+	return d.do(context.Background(), func(*int32) result { return d.registerNow(mem, chunk) })
 }
 
 // Unregister is described at Register.
 func (d *Device) Unregister(mem []byte, chunk int) error {
-	return d.do(context.Background(), func(*int32) result {
-		var first result
-		for _, part := range pieces(mem, chunk) {
-			if r := d.lib.hostUnregister(unsafe.Pointer(&part[0])); r.code != codeOK && first.code == codeOK {
-				first = r
-			}
+	return d.do(context.Background(), func(*int32) result { return d.unregisterNow(mem, chunk) })
+}
+
+// registerNow is Register for the device's thread.
+func (d *Device) registerNow(mem []byte, chunk int) result {
+	for at, part := range pieces(mem, chunk) {
+		if r := d.lib.hostRegister(unsafe.Pointer(&part[0]), uint64(len(part))); r.code != codeOK {
+			d.unregisterNow(mem[:at], chunk)
+			return r
 		}
-		return first
-	})
+	}
+	return result{}
+}
+
+// unregisterNow goes on after a failure and returns the first.
+func (d *Device) unregisterNow(mem []byte, chunk int) result {
+	var first result
+	for _, part := range pieces(mem, chunk) {
+		if r := d.lib.hostUnregister(unsafe.Pointer(&part[0])); r.code != codeOK && first.code == codeOK {
+			first = r
+		}
+	}
+	return first
 }
 
 // pieces yields mem in parts with their offsets. One registration of 512 GiB or more fails in some drivers.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/filgroth/filgroth/groth16"
 	"github.com/filgroth/filgroth/groth16/groth16test"
+	"github.com/filgroth/filgroth/pinning"
 	"github.com/filgroth/filgroth/synth"
 )
 
@@ -36,28 +37,32 @@ func TestFaults(t *testing.T) {
 		step = 61
 	}
 	failed := 0
-	for _, residence := range []groth16.Residence{groth16.ResidenceResident, groth16.ResidenceStreamed} {
+	for _, cfg := range []groth16.Config{
+		{Key: groth16.KeyConfig{Residence: groth16.ResidenceResident}},
+		{Key: groth16.KeyConfig{Residence: groth16.ResidenceStreamed, ChunkPoints: 64}},
+		{Pinning: pinning.Config{Policy: pinning.PolicyRegister, ChunkBytes: 4096}},
+	} {
 		for n := int64(1); ; n += step {
 			d.InjectFault(n)
-			got, err := sumsOnce(ctx, d, sys, key, a, groth16.Config{Key: groth16.KeyConfig{Residence: residence, ChunkPoints: 64}})
+			got, err := sumsOnce(ctx, d, sys, key, a, cfg)
 			over := d.FaultPending()
 			d.InjectFault(0)
 			if err == nil {
 				require.True(t, got.H.Equal(&want.H) && got.L.Equal(&want.L) && got.A.Equal(&want.A) && got.B1.Equal(&want.B1) &&
-					got.B2.Equal(&want.B2), "fault %d, %v: wrong sums and no error", n, residence)
+					got.B2.Equal(&want.B2), "fault %d, %v: wrong sums and no error", n, cfg)
 			} else {
 				failed++
 			}
 			require.NoError(t, d.Trim())
 			held := d.Held()
-			require.Equal(t, base.Device, held.Device, "device bytes after fault %d, %v: %v", n, residence, err)
-			require.Equal(t, base.Pinned, held.Pinned, "pinned bytes after fault %d, %v: %v", n, residence, err)
+			require.Equal(t, base.Device, held.Device, "device bytes after fault %d, %v: %v", n, cfg, err)
+			require.Equal(t, base.Pinned, held.Pinned, "pinned bytes after fault %d, %v: %v", n, cfg, err)
 			if over {
 				require.NoError(t, err)
-				t.Logf("%v: a run makes fewer than %d checked calls", residence, n)
+				t.Logf("%v: a run makes fewer than %d checked calls", cfg, n)
 				break
 			}
-			require.Error(t, err, "fault %d, %v, was swallowed", n, residence)
+			require.Error(t, err, "fault %d, %v, was swallowed", n, cfg)
 		}
 	}
 	require.NotZero(t, failed)
@@ -94,6 +99,36 @@ func TestOpenFaults(t *testing.T) {
 			return
 		}
 		require.Error(t, err, "fault %d", n)
+	}
+}
+
+// TestPolicies: how host memory gets to the device changes no sum; evaluations may come from the host.
+func TestPolicies(t *testing.T) {
+	d, _ := testDevice(t, Options{})
+	ctx := context.Background()
+	c := groth16test.Circuit{Seed: 9, Values: 10, Inputs: 3, Bits: 100, Fields: 20, Products: 10, Blocks: 1, Rows: 200}
+	sys, err := synth.Compile(ctx, c)
+	require.NoError(t, err)
+	trap := groth16.DevTrapdoor("gpu policies")
+	key, err := groth16.Setup(ctx, sys, groth16.SetupOptions{Trapdoor: trap})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, key.Close()) }()
+	a, err := synth.AssignWitness(ctx, c, sys, synth.AssignConfig{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, a.Close()) }()
+	want, err := groth16test.Expected(ctx, sys, a, trap)
+	require.NoError(t, err)
+	for _, policy := range []pinning.Policy{pinning.PolicyAuto, pinning.PolicyNone, pinning.PolicyRegister, pinning.PolicyRing} {
+		for _, place := range []groth16.Place{groth16.PlaceDevice, groth16.PlaceHost} {
+			got, err := sumsOnce(ctx, d, sys, key, a, groth16.Config{Pinning: pinning.Config{Policy: policy}, Evaluate: place})
+			require.NoError(t, err, "%v %v", policy, place)
+			require.True(t, got.H.Equal(&want.H) && got.L.Equal(&want.L) && got.A.Equal(&want.A) && got.B1.Equal(&want.B1) &&
+				got.B2.Equal(&want.B2), "%v %v", policy, place)
+		}
+	}
+	for _, cfg := range []groth16.Config{{Pinning: pinning.Config{Policy: pinning.PolicyPool}}, {B2: groth16.B2Config{Place: groth16.PlaceParallel}}} {
+		_, err = d.Bind(ctx, sys, key, cfg)
+		require.ErrorIs(t, err, groth16.ErrUnavailable)
 	}
 }
 

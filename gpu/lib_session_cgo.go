@@ -19,7 +19,7 @@ func (c *sessionConfig) toC() *C.fg_session_config {
 	s := c.sys
 	r := &C.fg_session_config{
 		inputs: C.uint32_t(s.Inputs()), aux: C.uint32_t(s.Aux()), rows: C.uint32_t(s.Rows()), fields: C.uint64_t(s.Fields()),
-		log_m: C.int32_t(c.log), resident: boolInt(c.resident), has_system: boolInt(c.hasSystem),
+		log_m: C.int32_t(c.log), resident: boolInt(c.resident), has_system: boolInt(c.hasSystem), direct: boolInt(c.direct),
 		chunk: C.uint64_t(c.chunk), circuits: C.uint64_t(c.circuits),
 	}
 	if c.hasSystem {

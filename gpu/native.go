@@ -60,6 +60,7 @@ type sessionConfig struct {
 	log       int
 	resident  bool
 	hasSystem bool
+	direct    bool // no page-locked ring
 	chunk     int
 	circuits  int
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"unsafe"
 
 	bls12381 "github.com/consensys/gnark-crypto/ecc/bls12-381"
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
@@ -199,20 +200,71 @@ func (w *work) run() error {
 }
 
 // circuit sends a witness, makes the quotient and sums it.
-func (w *work) circuit(slot int, a *synth.Assignment) error {
-	bytes := int64(len(a.Bits))*8 + int64(len(a.Inputs)+len(a.Fields))*fr.Bytes
-	if err := w.stage("prep", bytes, func(lib native) result { return lib.sessionWitness(w.h, slot, a) }); err != nil {
+func (w *work) circuit(slot int, a *synth.Assignment) (err error) {
+	unpin, err := w.pin(a)
+	if err != nil {
 		return err
 	}
-	if err := w.evaluate(slot, a); err != nil {
+	if err = w.send(slot, a); err == nil {
+		err = w.evaluate(slot, a)
+	}
+	if err = errors.Join(err, unpin()); err != nil {
 		return err
 	}
 	m := int64(1) << w.log
-	err := w.stage("ntt.quotient", 3*32*m, func(lib native) result { return lib.sessionQuotient(w.h, w.cancel) })
+	err = w.stage("ntt.quotient", 3*32*m, func(lib native) result { return lib.sessionQuotient(w.h, w.cancel) })
 	if err != nil {
 		return err
 	}
 	return w.section(groth16.SectionH, slot, slot+1)
+}
+
+// pin page-locks a circuit's memory where the policy says so; unpin undoes it.
+func (w *work) pin(a *synth.Assignment) (unpin func() error, err error) {
+	var locked [][]byte
+	unpin = func() error {
+		var first error
+		for _, mem := range locked {
+			r := w.d.unregisterNow(mem, int(w.cfg.Pinning.ChunkBytes))
+			if err := r.err(w.d.opts.Ordinal); err != nil && first == nil {
+				first = err
+			}
+		}
+		return first
+	}
+	if w.cfg.Pinning.Policy != pinning.PolicyRegister {
+		return unpin, nil
+	}
+	_, sp := span.Start(w.ctx, "pin")
+	defer sp.End()
+	parts := [][]byte{bytesOf(a.Bits), bytesOf(a.Fields)}
+	if e := a.Eval; e != nil {
+		parts = append(parts, bytesOf(e.A), bytesOf(e.B), bytesOf(e.C))
+	}
+	for _, mem := range parts {
+		if len(mem) == 0 {
+			continue
+		}
+		r := w.d.registerNow(mem, int(w.cfg.Pinning.ChunkBytes))
+		if err := r.err(w.d.opts.Ordinal); err != nil {
+			return nil, errors.Join(err, unpin())
+		}
+		locked = append(locked, mem)
+		sp.AddBytes(int64(len(mem)))
+	}
+	return unpin, nil
+}
+
+// bytesOf is the memory of a slice.
+func bytesOf[T any](v []T) []byte {
+	var t T
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(t)))
+}
+
+// send sends a witness.
+func (w *work) send(slot int, a *synth.Assignment) error {
+	bytes := int64(len(a.Bits))*8 + int64(len(a.Inputs)+len(a.Fields))*fr.Bytes
+	return w.stage("prep", bytes, func(lib native) result { return lib.sessionWitness(w.h, slot, a) })
 }
 
 // evaluate leaves a, b, c on the device: computed there, or on the host, or brought by the assignment.

@@ -169,7 +169,8 @@ fg_result fg_host_register(void* p, uint64_t bytes) {
 }
 
 fg_result fg_host_unregister(void* p) {
-  return guarded([&] { FG_CUDA(cudaHostUnregister(p)); });
+  // Not counted by the fault hook: giving back is always tried.
+  return guarded([&] { check_cuda(cudaHostUnregister(p), "cudaHostUnregister", __FILE__, __LINE__); });
 }
 
 fg_result fg_device_open(int32_t ordinal, uint64_t budget, fg_device** out) {

@@ -33,6 +33,7 @@ SessionConfig from_c(const fg_session_config& c) {
   r.log_m = c.log_m;
   r.resident = c.resident != 0;
   r.has_system = c.has_system != 0;
+  r.direct = c.direct != 0;
   r.chunk = c.chunk;
   r.circuits = c.circuits;
   if (c.aux >= 1u << 31 || c.fields > c.aux) FG_FAIL(E_ARGUMENT, "%u aux variables, %llu of them fields", c.aux, (unsigned long long)c.fields);

@@ -93,7 +93,8 @@ FG_API fg_result fg_multiples(fg_device* d, int32_t group, const void* base, uin
 // 0 h, 1 l, 2 a, 3 b_g1, 4 b_g2; their points are split in those multiplied by bits and the tail.
 typedef struct fg_session fg_session;
 typedef struct {
-  uint32_t inputs, aux, rows, coeffs, templates, instances, wires, reserved;
+  uint32_t inputs, aux, rows, coeffs, templates, instances, wires;
+  int32_t direct;            // host memory is copied from where it is, not through a page-locked ring
   uint64_t pointers, terms;  // of all templates and matrices; pointers are rows + 1 each
   uint64_t fields;           // aux variables that are not bits
   uint64_t counts[5], tails[5];

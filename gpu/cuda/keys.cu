@@ -156,6 +156,11 @@ Staging::Staging(size_t chunk_bytes, int chunks, int threads) : chunk_(chunk_byt
 }
 
 void Staging::copy(void* dst, const void* src, size_t n, cudaStream_t s) {
+  if (ring_.empty()) {
+    upload(static_cast<unsigned char*>(dst), static_cast<const unsigned char*>(src), n, s);
+    FG_CUDA(cudaStreamSynchronize(s));
+    return;
+  }
   for (size_t at = 0; at < n; at += chunk_) {
     const size_t m = std::min(chunk_, n - at), k = next_++ % ring_.size();
     free_[k].sync();  // an event that was never recorded has happened

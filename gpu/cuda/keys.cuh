@@ -15,7 +15,7 @@ namespace fg {
 enum PointCheck { CHECK_ENCODING = 0, CHECK_CURVE = 1, CHECK_SUBGROUP = 2 };
 
 // Staging moves host memory that need not be page-locked to the device: host threads copy into a ring of page-locked
-// chunks. For one upload at a time.
+// chunks. Without chunks it copies from where the memory is. For one upload at a time.
 class Staging {
  public:
   Staging(size_t chunk_bytes, int chunks, int threads);

@@ -105,7 +105,7 @@ SessionBytes Session::bytes(const SessionConfig& c, uint64_t available) {
 }
 
 Session::Session(fg_device* d, const SessionConfig& cfg)
-    : d_(d), cfg_(cfg), m_(size_t(1) << cfg.log_m), staging_(STAGE_BYTES, STAGE_CHUNKS, STAGE_THREADS) {
+    : d_(d), cfg_(cfg), m_(size_t(1) << cfg.log_m), staging_(STAGE_BYTES, cfg.direct ? 0 : STAGE_CHUNKS, STAGE_THREADS) {
   if (cfg.log_m < 0 || cfg.log_m > NTT_MAX_LOG) FG_FAIL(E_ARGUMENT, "a domain of 2^%d points", cfg.log_m);
   if (cfg.counts[SECTION_H] + 1 < m_) FG_FAIL(E_ARGUMENT, "section h has %llu points for a domain of %zu", (unsigned long long)cfg.counts[SECTION_H], m_);
   for (int s = 0; s < SECTIONS; s++)

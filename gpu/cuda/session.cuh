@@ -41,6 +41,7 @@ struct SessionConfig {
   uint64_t tails[SECTIONS] = {};   // of which tail
   int log_m = 0;
   bool resident = true;
+  bool direct = false;             // host memory is copied from where it is, not through the ring
   bool has_system = true;          // a, b, c are evaluated on the device
   uint64_t chunk = 0;              // points staged at a time, where the key is streamed
   int windows[SECTIONS] = {};
