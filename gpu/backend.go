@@ -89,7 +89,7 @@ func (s *session) bind(ctx context.Context) (err error) {
 		}
 	}()
 	for _, sec := range []groth16.Section{groth16.SectionL, groth16.SectionA, groth16.SectionB1} {
-		if lists[sec], err = listsFor(s.sys, sec); err != nil {
+		if lists[sec], err = listsFor(ctx, s.sys, sec); err != nil {
 			return err
 		}
 		if n := lists[sec].points(); n != s.key.Len(sec) {

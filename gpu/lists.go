@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"context"
 	"errors"
 	"math/bits"
 
@@ -31,20 +32,20 @@ func (l *sectionLists) close() error {
 func (l *sectionLists) points() int { return len(l.bitAt) + len(l.valueAt) }
 
 // listsFor makes the lists of section l, a or b.
-func listsFor(sys *synth.System, s groth16.Section) (*sectionLists, error) {
+func listsFor(ctx context.Context, sys *synth.System, s groth16.Section) (*sectionLists, error) {
 	switch s {
 	case groth16.SectionL:
-		return newLists(sys, nil, 0, nil)
+		return newLists(ctx, sys, nil, 0, nil)
 	case groth16.SectionA:
-		return newLists(sys, nil, sys.Inputs(), sys.ADensity())
+		return newLists(ctx, sys, nil, sys.Inputs(), sys.ADensity())
 	default:
-		return newLists(sys, sys.BInputDensity(), sys.Inputs(), sys.BDensity())
+		return newLists(ctx, sys, sys.BInputDensity(), sys.Inputs(), sys.BDensity())
 	}
 }
 
 // newLists: the section has a point for each of the first inputs that is in inputSet (nil: all), then for each aux
 // variable in density (nil: all).
-func newLists(sys *synth.System, inputSet []uint64, inputs int, density []uint64) (_ *sectionLists, err error) {
+func newLists(ctx context.Context, sys *synth.System, inputSet []uint64, inputs int, density []uint64) (_ *sectionLists, err error) {
 	isBit := sys.Bits()
 	word := func(w int) uint64 {
 		if density != nil {
@@ -83,8 +84,7 @@ func newLists(sys *synth.System, inputSet []uint64, inputs int, density []uint64
 	if l.valueAt, err = listAlloc[uint32](l, front+tail, 4); err != nil {
 		return nil, err
 	}
-	l.fill(sys, has, inputs, word)
-	return l, nil
+	return l, l.fill(ctx, sys, has, inputs, word)
 }
 
 func listAlloc[T any](l *sectionLists, n, size int) ([]T, error) {
@@ -96,7 +96,7 @@ func listAlloc[T any](l *sectionLists, n, size int) ([]T, error) {
 	return pinning.Slice[T](b, n), nil
 }
 
-func (l *sectionLists) fill(sys *synth.System, has func(int) bool, inputs int, word func(int) uint64) {
+func (l *sectionLists) fill(ctx context.Context, sys *synth.System, has func(int) bool, inputs int, word func(int) uint64) error {
 	at, nb, nv := 0, 0, 0
 	tail := func(value int) {
 		l.mask[at>>6] |= 1 << (at & 63)
@@ -111,6 +111,11 @@ func (l *sectionLists) fill(sys *synth.System, has func(int) bool, inputs int, w
 	}
 	field := sys.Inputs()
 	for w, isBit := range sys.Bits() {
+		if w&(1<<14-1) == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
 		d := word(w)
 		if left := sys.Aux() - w*64; left < 64 {
 			isBit |= ^uint64(0) << left // no variable
@@ -131,4 +136,5 @@ func (l *sectionLists) fill(sys *synth.System, has func(int) bool, inputs int, w
 			}
 		}
 	}
+	return nil
 }

@@ -269,7 +269,7 @@ func (p *pattern) check(t *testing.T, sys *synth.System, a *synth.Assignment, h 
 	g1("H", total(), &got.H)
 	values := append(slices.Clone(a.Inputs), a.Fields...)
 	for _, sec := range []groth16.Section{groth16.SectionL, groth16.SectionA, groth16.SectionB1} {
-		l, err := listsFor(sys, sec)
+		l, err := listsFor(context.Background(), sys, sec)
 		require.NoError(t, err)
 		one := fr.One()
 		nb, nv := 0, 0
