@@ -80,18 +80,20 @@ void* fg_device::scratch(uint64_t bytes) {
 }
 
 const NttPlan& fg_device::ntt_plan(int log_n, NttDirection dir, bool coset) {
-  auto& p = plans_[std::make_tuple(log_n, int(dir), coset)];
-  if (!p) p = std::make_unique<NttPlan>(log_n, dir, coset, main);
-  return *p;
+  const auto key = std::make_tuple(log_n, int(dir), coset);
+  auto found = plans_.find(key);
+  if (found != plans_.end()) return *found->second;
+  auto p = std::make_unique<NttPlan>(log_n, dir, coset, main);
+  return *(plans_[key] = std::move(p));
 }
 
 const Quotient& fg_device::quotient(int log_n) {
-  auto& q = quotients_[log_n];
-  if (q) return *q;
+  auto found = quotients_.find(log_n);
+  if (found != quotients_.end()) return *found->second;
   const uint64_t full = Quotient::full_table_bytes(log_n);
   const bool roomy = free_now() > 2 * full;
-  q = std::make_unique<Quotient>(log_n, main, roomy ? NTT_MAX_LOG : NTT_TABLE_LEVELS);
-  return *q;
+  auto q = std::make_unique<Quotient>(log_n, main, roomy ? NTT_MAX_LOG : NTT_TABLE_LEVELS);
+  return *(quotients_[log_n] = std::move(q));
 }
 
 void fg_device::trim() {
