@@ -114,7 +114,8 @@ Session::Session(fg_device* d, const SessionConfig& cfg)
   const uint64_t fixed = b.held + b.circuit * cfg.circuits;
   d->require(fixed + b.least_arena, "the session");
   b = bytes(cfg, d->available() - fixed);
-  arena_ = b.arena;
+  arena_ = wanted_arena_ = b.arena;
+  least_arena_ = b.least_arena;
   raw_.alloc(STAGE_BYTES);
   split_[SECTION_H] = SectionSplit(cfg.counts[SECTION_H], nullptr, d->main);
 }
@@ -210,6 +211,8 @@ void Session::begin(size_t circuits) {
     for (auto& g : c.g1) g = XYZZ<Fp>::inf();
     c.g2 = XYZZ<Fp2>::inf();
   }
+  // Less than was planned, if another session has come since.
+  arena_ = std::max(least_arena_, std::min(wanted_arena_, d_->available()));
   arena();
 }
 

@@ -105,7 +105,7 @@ class Session {
   fg_device* d_;
   SessionConfig cfg_;
   size_t m_;
-  uint64_t arena_;
+  uint64_t arena_, wanted_arena_, least_arena_;
   std::unique_ptr<DeviceSystem> system_;
   Staging staging_;
   SectionSplit split_[SECTIONS];
