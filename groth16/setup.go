@@ -8,10 +8,8 @@ import (
 	"io"
 	"math/big"
 	"math/bits"
-	"unsafe"
 
 	bls12381 "github.com/consensys/gnark-crypto/ecc/bls12-381"
-	"github.com/consensys/gnark-crypto/ecc/bls12-381/fp"
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 	"github.com/filgroth/filgroth/internal/atomicfile"
 	"github.com/filgroth/filgroth/internal/curveio"
@@ -128,15 +126,15 @@ func SetupTo(ctx context.Context, sys *synth.System, w io.Writer, o SetupOptions
 	for _, l := range s.len {
 		s.total += l
 	}
-	if s.g1, err = newFixedG1(ctx, s.total-s.len[SectionB2], o.Threads); err != nil {
-		return nil, err
+	if s.o.FixedBase == nil {
+		h, err := newHostFixedBase(ctx, s.total-s.len[SectionB2], s.len[SectionB2], o.Threads)
+		if err != nil {
+			return nil, err
+		}
+		defer h.close()
+		s.o.FixedBase = h
 	}
-	defer s.g1.close()
-	if s.g2, err = newFixedG2(ctx, s.len[SectionB2], o.Threads); err != nil {
-		return nil, err
-	}
-	defer s.g2.close()
-	vk, err := s.verifyingKey(ic)
+	vk, err := s.verifyingKey(ctx, ic)
 	if err != nil {
 		return nil, err
 	}
@@ -162,8 +160,6 @@ type setup struct {
 	cols        *columns
 	len         [NumSections]int
 	a, b        []fr.Element // scalars of the a and b sections: inputs, then aux, by density
-	g1          *fixedG1
-	g2          *fixedG2
 	done, total int
 }
 
@@ -232,7 +228,7 @@ func compactScalars(name string, in []fr.Element, inDensity []uint64, aux []fr.E
 }
 
 // verifyingKey makes and writes it.
-func (s *setup) verifyingKey(ic []fr.Element) (*VerifyingKey, error) {
+func (s *setup) verifyingKey(ctx context.Context, ic []fr.Element) (*VerifyingKey, error) {
 	_, _, g1, g2 := bls12381.Generators()
 	mul1 := func(e *fr.Element) (p bls12381.G1Affine) {
 		p.ScalarMultiplication(&g1, e.BigInt(new(big.Int)))
@@ -245,11 +241,16 @@ func (s *setup) verifyingKey(ic []fr.Element) (*VerifyingKey, error) {
 	t := s.t
 	vk := &VerifyingKey{AlphaG1: mul1(&t.Alpha), BetaG1: mul1(&t.Beta), BetaG2: mul2(&t.Beta), GammaG2: mul2(&t.Gamma),
 		DeltaG1: mul1(&t.Delta), DeltaG2: mul2(&t.Delta), IC: make([]bls12381.G1Affine, len(ic))}
-	var sc mulScratchG1
-	s.g1.mul(&sc, castG1(vk.IC), ic)
-	for i := range vk.IC {
-		if vk.IC[i].IsInfinity() {
-			return nil, fmt.Errorf("%w: point %d of ic is at infinity", ErrTrapdoor, i)
+	for at := 0; at < len(ic); at += s.o.FixedBase.Chunk() {
+		k := ic[at:min(at+s.o.FixedBase.Chunk(), len(ic))]
+		raw := make([]byte, 96*len(k))
+		if err := s.o.FixedBase.G1(ctx, k, raw); err != nil {
+			return nil, err
+		}
+		for i := range k {
+			if err := curveio.G1(&vk.IC[at+i], raw[96*i:96*i+96]); err != nil {
+				return nil, fmt.Errorf("%w: point %d of ic: %w", ErrTrapdoor, at+i, err)
+			}
 		}
 	}
 	_, err := vk.WriteTo(s.w)
@@ -275,84 +276,22 @@ func (s *setup) sections(ctx context.Context) error {
 	slice := func(v []fr.Element) func([]fr.Element, int) []fr.Element {
 		return func(dst []fr.Element, from int) []fr.Element { return v[from : from+len(dst)] }
 	}
-	g1 := func(b []byte, sc *setupScratch, k []fr.Element) {
-		s.g1.mul(&sc.g1, castG1(sc.p1[:len(k)]), k)
-		for i := range k {
-			curveio.PutG1(b[96*i:], &sc.p1[i])
-		}
-	}
-	g2 := func(b []byte, sc *setupScratch, k []fr.Element) {
-		s.g2.mul(&sc.g2, castG2(sc.p2[:len(k)]), k)
-		for i := range k {
-			curveio.PutG2(b[192*i:], &sc.p2[i])
-		}
-	}
 	for _, sec := range []struct {
 		s       Section
 		scalars func(dst []fr.Element, from int) []fr.Element
-		points  func(b []byte, sc *setupScratch, k []fr.Element)
-	}{{SectionH, powers, g1}, {SectionL, slice(s.cols.aux[2]), g1}, {SectionA, slice(s.a), g1},
-		{SectionB1, slice(s.b), g1}, {SectionB2, slice(s.b), g2}} {
-		section := func() error { return s.section(ctx, sec.s, sec.scalars, sec.points) }
-		if s.o.FixedBase != nil {
-			section = func() error { return s.deviceSection(ctx, sec.s, sec.scalars) }
-		}
-		if err := section(); err != nil {
+	}{{SectionH, powers}, {SectionL, slice(s.cols.aux[2])}, {SectionA, slice(s.a)}, {SectionB1, slice(s.b)}, {SectionB2, slice(s.b)}} {
+		if err := s.section(ctx, sec.s, sec.scalars); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// setupPiece is how many points one worker makes at a time: some 10 ms of work.
+// setupPiece is how many scalars or points one worker takes at a time.
 const setupPiece = 1024
 
-type (
-	mulScratchG1 = mulScratch[fp.Element, *fp.Element]
-	mulScratchG2 = mulScratch[bls12381.E2, *bls12381.E2]
-)
-
-type setupScratch struct {
-	g1 mulScratchG1
-	g2 mulScratchG2
-	p1 [setupPiece]bls12381.G1Affine
-	p2 [setupPiece]bls12381.G2Affine
-	k  [setupPiece]fr.Element
-}
-
-// section makes one section in rounds: all workers fill a buffer, which is then written.
-func (s *setup) section(ctx context.Context, sec Section, scalars func([]fr.Element, int) []fr.Element, points func([]byte, *setupScratch, []fr.Element)) error {
-	n, size := s.len[sec], sec.PointSize()
-	if _, err := s.w.Write(binary.BigEndian.AppendUint32(nil, uint32(n))); err != nil {
-		return err
-	}
-	workers := par.Workers(s.o.Threads, (n+setupPiece-1)/setupPiece)
-	scratch := make([]setupScratch, workers)
-	round := workers * 16 * setupPiece
-	buf := make([]byte, min(n, round)*size)
-	for at := 0; at < n; at += round {
-		m := min(round, n-at)
-		err := par.Range(ctx, s.o.Threads, m, setupPiece, func(worker, lo, hi int) error {
-			sc := &scratch[worker]
-			points(buf[lo*size:hi*size], sc, scalars(sc.k[:hi-lo], at+lo))
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		if _, err := s.w.Write(buf[:m*size]); err != nil {
-			return err
-		}
-		s.done += m
-		if s.o.Progress != nil {
-			s.o.Progress(s.done, s.total)
-		}
-	}
-	return nil
-}
-
-// deviceSection is section with the points made by Options.FixedBase.
-func (s *setup) deviceSection(ctx context.Context, sec Section, scalars func([]fr.Element, int) []fr.Element) error {
+// section makes and writes one section, chunk by chunk.
+func (s *setup) section(ctx context.Context, sec Section, scalars func([]fr.Element, int) []fr.Element) error {
 	n, size := s.len[sec], sec.PointSize()
 	if _, err := s.w.Write(binary.BigEndian.AppendUint32(nil, uint32(n))); err != nil {
 		return err
@@ -387,18 +326,4 @@ func (s *setup) deviceSection(ctx context.Context, sec Section, scalars func([]f
 		}
 	}
 	return nil
-}
-
-func castG1(p []bls12381.G1Affine) []affine[fp.Element] {
-	if len(p) == 0 {
-		return nil
-	}
-	return unsafe.Slice((*affine[fp.Element])(unsafe.Pointer(&p[0])), len(p))
-}
-
-func castG2(p []bls12381.G2Affine) []affine[bls12381.E2] {
-	if len(p) == 0 {
-		return nil
-	}
-	return unsafe.Slice((*affine[bls12381.E2])(unsafe.Pointer(&p[0])), len(p))
 }
