@@ -39,13 +39,20 @@ func BenchmarkVerify(b *testing.B) {
 			}
 		}
 	})
-	b.Run("batch=10", func(b *testing.B) {
-		for b.Loop() {
-			if ok, err := BatchVerify(vk, public, proofs); err != nil || !ok {
-				b.Fatal(ok, err)
-			}
+	for _, n := range []int{1, 10, 100, 1000} { // the ten proofs again and again
+		ps, in := make([]*Proof, n), make([][]fr.Element, n)
+		for i := range ps {
+			ps[i], in[i] = proofs[i%len(proofs)], public[i%len(proofs)]
 		}
-	})
+		b.Run(fmt.Sprintf("batch=%d", n), func(b *testing.B) {
+			for b.Loop() {
+				if ok, err := BatchVerify(vk, in, ps); err != nil || !ok {
+					b.Fatal(ok, err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*n), "us/proof")
+		})
+	}
 }
 
 // BenchmarkKeyLoad compares the ways to a key: what open checks, what decoding costs, and what the native cache saves.
