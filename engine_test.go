@@ -109,6 +109,9 @@ func TestBadVanillaProofsNameThePlace(t *testing.T) {
 	require.ErrorIs(t, prove(randomness, good[0], good[0]), ErrInput, "the same sector twice")
 	other[31] |= 0xc0
 	require.ErrorIs(t, prove(other, good...), ErrInput)
+	_, _, err = e.GenerateSinglePartitionWindowPoStWithVanilla(ctx, want.Proof, testMiner, randomness, good, 1)
+	require.ErrorIs(t, err, ErrVanilla, "under API 1.0.0 the challenges of partition 1 are others")
+	require.Equal(t, []uint64{1, 2}, FaultySectors(err))
 	_, _, err = e.GenerateWinningPoStWithVanilla(ctx, want.Proof, testMiner, randomness, good)
 	require.ErrorIs(t, err, ErrUnsupported)
 	_, _, err = e.GenerateWindowPoStWithVanilla(ctx, 99, testMiner, randomness, good)
