@@ -3,6 +3,7 @@ package gpu
 import (
 	"context"
 	"errors"
+	"flag"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,6 +13,8 @@ import (
 	"github.com/filgroth/filgroth/pinning"
 	"github.com/filgroth/filgroth/synth"
 )
+
+var faultStep = flag.Int64("faults.step", 0, "TestFaults lets every so-many-th call fail; 0 is all on a GPU, some on the emulated device")
 
 // TestFaults makes the n-th CUDA call fail, for n = 1, 2, ... until a run is over before that: every run gives an error or
 // the right sums, and nothing is left on the device or page-locked.
@@ -32,10 +35,11 @@ func TestFaults(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, d.Trim())
 	base := d.Held()
-	step := int64(1)
-	if !real {
+	step := *faultStep
+	if step == 0 && !real {
 		step = 61
 	}
+	step = max(step, 1)
 	failed := 0
 	for _, cfg := range []groth16.Config{
 		{Key: groth16.KeyConfig{Residence: groth16.ResidenceResident}},
