@@ -192,7 +192,7 @@ func TestLiveComparison(t *testing.T) {
 	before := pinning.LiveBytes()
 	var out, errOut bytes.Buffer
 	dir := t.TempDir()
-	err := run(context.Background(), []string{"ab", "-shape", "mix-16", "-knob", "synthesis=compiled,direct", "-n", "2", "-out", filepath.Join(dir, "synth")}, &out, &errOut)
+	err := run(context.Background(), []string{"ab", "-shape", "mix-16", "-knob", "synthesis=compiled,direct", "-knob", "evaluation=stream,whole", "-n", "2", "-out", filepath.Join(dir, "synth")}, &out, &errOut)
 	require.NoError(t, err, errOut.String())
 	require.Contains(t, out.String(), "synth.direct")
 	out.Reset()

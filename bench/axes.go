@@ -40,6 +40,8 @@ func axes() []Axis {
 			append([]string{"key.load"}, provePhases...), func(s *Settings) *int64 { return &s.DeviceMemory }),
 		text("synthesis", "", "compiled system with a compact witness, or everything anew for each proof", []string{"compiled", "direct"},
 			[]string{"synth.witness", "synth.direct", "synth.eval"}, func(s *Settings) *string { return &s.Synthesis }),
+		text("evaluation", "", "compiled synthesis alone: a, b, c in chunks that are used again, or in three whole vectors", []string{"stream", "whole"}, []string{"synth.eval"},
+			func(s *Settings) *string { return &s.Evaluation }),
 		number("inline", "A1", "direct synthesis: terms that a linear combination holds without an allocation", []string{"0", "1", "2", "4", "8"}, directPhases,
 			func(s *Settings) *int { return &s.Direct.InlineTerms }),
 		parsed("presize", "A2", "direct synthesis: how its vectors get their room", []string{"none", "exact", "chunked"}, directPhases,

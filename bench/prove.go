@@ -203,7 +203,7 @@ func (r *ProveResult) proveOnly(ctx context.Context, b *bound) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, err := b.check(as, results); err != nil {
+	if _, err := b.check(ctx, as, results); err != nil {
 		return err
 	}
 	r.add(cost, rec.Records(), len(as))

@@ -14,12 +14,14 @@ import (
 type Settings struct {
 	Backend   string // "cpu", "gpu" or "gpu-engines"
 	Synthesis string // "compiled" or "direct"
-	Direct    synth.DirectConfig
-	Assign    synth.AssignConfig
-	Prove     groth16.Config
-	MSM       msm.Config
-	NTT       ntt.Config
-	Bits      string // "aware", or "dense": every bit as a scalar of its own
+	// Evaluation of compiled synthesis where no proof follows: "stream" (chunk by chunk) or "whole" (three vectors).
+	Evaluation string
+	Direct     synth.DirectConfig
+	Assign     synth.AssignConfig
+	Prove      groth16.Config
+	MSM        msm.Config
+	NTT        ntt.Config
+	Bits       string // "aware", or "dense": every bit as a scalar of its own
 	// DeviceMemory bounds the bytes held on the device, so that a small card can be imitated; 0 is what is free.
 	DeviceMemory int64
 	Circuits     int // proved by one run
@@ -28,7 +30,7 @@ type Settings struct {
 
 // defaultSettings are one circuit, compiled, on the host.
 func defaultSettings() Settings {
-	return Settings{Backend: "cpu", Synthesis: "compiled", Bits: "aware", Circuits: 1, InFlight: 1}
+	return Settings{Backend: "cpu", Synthesis: "compiled", Evaluation: "stream", Bits: "aware", Circuits: 1, InFlight: 1}
 }
 
 // Validate refuses values out of range.
@@ -41,6 +43,8 @@ func (s Settings) Validate() error {
 	switch {
 	case s.Synthesis != "compiled" && s.Synthesis != "direct":
 		return fmt.Errorf("synthesis %q", s.Synthesis)
+	case s.Evaluation != "stream" && s.Evaluation != "whole":
+		return fmt.Errorf("evaluation %q", s.Evaluation)
 	case s.Bits != "aware" && s.Bits != "dense":
 		return fmt.Errorf("bits %q", s.Bits)
 	case s.DeviceMemory < 0:

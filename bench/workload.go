@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -162,7 +163,7 @@ func (w *workload) synthBytes(s Settings) int64 {
 		n += (3*rows + aux) * 32 * 5 / 2
 	case s.Synthesis == "direct":
 		n += (3*rows + aux) * 32
-	case !w.prove:
+	case !w.prove && s.Evaluation == "whole":
 		n += 3 * rows * 32
 	}
 	return n * int64(s.Circuits)
@@ -217,7 +218,7 @@ func (b *bound) run(ctx context.Context) (*Outcome, error) {
 	out.Device, out.Pinned = held.DevicePeak, held.Pinned
 	if err == nil {
 		out.Records = rec.Records()
-		out.Checks, err = b.check(as, results)
+		out.Checks, err = b.check(ctx, as, results)
 	}
 	for _, a := range as {
 		if a != nil {
@@ -234,11 +235,20 @@ func (b *bound) assign(ctx context.Context, c synth.Circuit) (*synth.Assignment,
 	return synth.AssignWitness(ctx, c, b.w.sys, b.s.Assign)
 }
 
-// evaluate completes synthesis to whole a, b, c where the assignment does not have them.
+// evaluate completes synthesis where the assignment does not have a, b, c.
 func (b *bound) evaluate(ctx context.Context, as []*synth.Assignment) error {
 	n := b.w.sys.Constraints()
 	for _, a := range as {
 		if a.Eval != nil {
+			continue
+		}
+		if b.s.Evaluation == "stream" {
+			ctx, sp := span.Start(ctx, "synth.eval")
+			err := b.stream(ctx, a, func(_, _, _ []fr.Element) {})
+			sp.End()
+			if err != nil {
+				return err
+			}
 			continue
 		}
 		buf, err := pinning.AllocWith(3*n*32, "a, b, c", pinning.Options{HugePages: b.s.Assign.Pages != synth.PagesBase})
@@ -253,6 +263,16 @@ func (b *bound) evaluate(ctx context.Context, as []*synth.Assignment) error {
 		}
 	}
 	return nil
+}
+
+// streamChunk is the number of rows of a chunk.
+const streamChunk = 1 << 18
+
+func (b *bound) stream(ctx context.Context, a *synth.Assignment, f func(a, b, c []fr.Element)) error {
+	return b.w.sys.EvaluateStream(ctx, a, streamChunk, b.s.Assign.Threads, func(_ int, x, y, z []fr.Element) error {
+		f(x, y, z)
+		return nil
+	})
 }
 
 // proveAll spreads the assignments over the calls in flight.
@@ -273,7 +293,7 @@ func (b *bound) proveAll(ctx context.Context, as []*synth.Assignment) ([]groth16
 
 // check verifies the proofs and hashes for each circuit what must be equal in all arms: witness with a, b, c, or the sums before
 // blinding.
-func (b *bound) check(as []*synth.Assignment, results []groth16.Result) ([][32]byte, error) {
+func (b *bound) check(ctx context.Context, as []*synth.Assignment, results []groth16.Result) ([][32]byte, error) {
 	if b.w.prove {
 		vk := b.w.key.VerifyingKey()
 		for i, r := range results {
@@ -289,11 +309,24 @@ func (b *bound) check(as []*synth.Assignment, results []groth16.Result) ([][32]b
 	}
 	out := make([][32]byte, len(as))
 	for i, a := range as {
-		h := sha256.New()
-		for _, v := range [][]fr.Element{a.Inputs, a.Fields, a.Eval.A, a.Eval.B, a.Eval.C} {
-			h.Write(rawElements(v))
+		all := sha256.New()
+		all.Write(rawElements(a.Inputs))
+		all.Write(rawElements(a.Fields))
+		parts := [3]hash.Hash{sha256.New(), sha256.New(), sha256.New()}
+		add := func(vs ...[]fr.Element) {
+			for k := range parts {
+				parts[k].Write(rawElements(vs[k]))
+			}
 		}
-		h.Sum(out[i][:0])
+		if e := a.Eval; e != nil {
+			add(e.A, e.B, e.C)
+		} else if err := b.stream(ctx, a, func(x, y, z []fr.Element) { add(x, y, z) }); err != nil {
+			return nil, err
+		}
+		for k := range parts {
+			all.Write(parts[k].Sum(nil))
+		}
+		all.Sum(out[i][:0])
 	}
 	return out, nil
 }
