@@ -136,7 +136,9 @@ func (r *ABResult) columns() []string {
 // judge compares every arm with the first in every phase that both have.
 func (r *ABResult) judge() {
 	base := &r.Arms[0]
-	var ps []float64
+	// what the knobs are asked about, and what they should leave alone, are two families of questions
+	var ps [2][]float64
+	var of [2][]int
 	for i := range r.Arms {
 		a := &r.Arms[i]
 		a.pick()
@@ -156,15 +158,22 @@ func (r *ABResult) judge() {
 			for _, t := range a.Changed {
 				c.Touched = c.Touched || t == phase
 			}
-			ps = append(ps, stats.MannWhitney(x, y))
+			family := 1
+			if c.Touched {
+				family = 0
+			}
+			ps[family] = append(ps[family], stats.MannWhitney(x, y))
+			of[family] = append(of[family], len(r.Comparisons))
 			r.Comparisons = append(r.Comparisons, c)
 		}
 	}
-	for i, p := range stats.Holm(ps) {
-		c := &r.Comparisons[i]
-		c.P = p
-		q := stats.Ratio(base.Seconds[c.Phase], r.arm(c.Arm).Seconds[c.Phase], r.Rule.Confidence)
-		c.Verdict = r.Rule.Judge(p, q)
+	for family := range ps {
+		for i, p := range stats.Holm(ps[family]) {
+			c := &r.Comparisons[of[family][i]]
+			c.P = p
+			q := stats.Ratio(base.Seconds[c.Phase], r.arm(c.Arm).Seconds[c.Phase], r.Rule.Confidence)
+			c.Verdict = r.Rule.Judge(p, q)
+		}
 	}
 }
 
