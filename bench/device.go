@@ -23,10 +23,8 @@ func (d *devices) get(budget int64) (*gpu.Device, error) {
 		return dev, nil
 	}
 	dev, err := gpu.Open(gpu.Options{MemoryBudget: budget})
-	for _, missing := range []error{gpu.ErrNoLibrary, gpu.ErrNoDriver, gpu.ErrNoDevice, gpu.ErrUnsupportedArch} {
-		if errors.Is(err, missing) {
-			return nil, fmt.Errorf("%w: %w", groth16.ErrUnavailable, err)
-		}
+	if m := missing(err); m != nil {
+		return nil, fmt.Errorf("%w: %w", groth16.ErrUnavailable, m)
 	}
 	if err != nil {
 		return nil, err
@@ -36,6 +34,16 @@ func (d *devices) get(budget int64) (*gpu.Device, error) {
 	}
 	d.open[budget] = dev
 	return dev, nil
+}
+
+// missing is what the machine lacks, without the paths where it was looked for, or nil if err is about something else.
+func missing(err error) error {
+	for _, m := range []error{gpu.ErrNoLibrary, gpu.ErrNoDriver, gpu.ErrNoDevice, gpu.ErrUnsupportedArch} {
+		if errors.Is(err, m) {
+			return m
+		}
+	}
+	return nil
 }
 
 // held adds up what the devices hold.
@@ -73,7 +81,10 @@ func gpuEnvironment(e *Environment) {
 	e.CUDALibrary = gpu.SourceDigest() + " (sources of this program)"
 	r := gpu.Probe(gpu.Options{})
 	if r.Err != nil {
-		e.GPU = unavailable + ": " + r.Err.Error()
+		e.GPU = unavailable
+		if m := missing(r.Err); m != nil {
+			e.GPU += ": " + m.Error()
+		}
 		return
 	}
 	names := ""
