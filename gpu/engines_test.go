@@ -11,7 +11,7 @@ import (
 
 func TestNTT(t *testing.T) {
 	d, real := testDevice(t, Options{})
-	o := ntttest.Options{MaxLog: 12, NaiveLog: 6}
+	o := ntttest.Options{MaxLog: 10, NaiveLog: 5}
 	if real {
 		o = ntttest.Options{MaxLog: 16, NaiveLog: 9}
 	}
@@ -20,7 +20,7 @@ func TestNTT(t *testing.T) {
 
 func TestMSM(t *testing.T) {
 	d, real := testDevice(t, Options{})
-	o := msmtest.Options{Large: 300, Random: 2, Windows: []int{2, 7, 13}}
+	o := msmtest.Options{Large: 100, Random: 1, Windows: []int{2, 9}}
 	if real {
 		o = msmtest.Options{}
 	}
