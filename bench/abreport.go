@@ -12,8 +12,8 @@ import (
 	"github.com/filgroth/filgroth/span"
 )
 
-// palette is that of Okabe and Ito, distinguishable for colour-blind readers; it repeats after eight arms.
-var palette = []string{"#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a800", "#666666"}
+// palette begins with that of Okabe and Ito, distinguishable for colour-blind readers; it repeats after twelve arms.
+var palette = []string{"#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a800", "#666666", "#332288", "#882255", "#44aa99", "#aaaaaa"}
 
 // waterfall draws the spans of the arm's median run.
 func (a *ArmResult) waterfall(w io.Writer) error { return span.WriteSVG(w, a.sample) }
