@@ -78,3 +78,16 @@ func TestNonInteractiveSealVerifies(t *testing.T) {
 	_, err = e.VerifySeal(ctx, info)
 	require.ErrorIs(t, err, ErrInput)
 }
+
+// A development reference string grows with what it is asked for, in whatever order.
+func TestDevelopmentReferenceGrows(t *testing.T) {
+	ctx := context.Background()
+	e := developer(t, nil)
+	defer e.Close()
+	for _, n := range []int{2, 16, 4, 32, 2} {
+		s, err := e.reference(ctx, n)
+		require.NoError(t, err)
+		_, _, err = s.Specialize(n)
+		require.NoError(t, err, "%d proofs", n)
+	}
+}
