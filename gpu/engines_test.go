@@ -20,7 +20,7 @@ func TestNTT(t *testing.T) {
 
 func TestMSM(t *testing.T) {
 	d, real := testDevice(t, Options{})
-	o := msmtest.Options{Large: 100, Random: 1, Windows: []int{2, 9}}
+	o := msmtest.Options{Large: 64, Random: 1, Windows: []int{7}}
 	if real {
 		o = msmtest.Options{}
 	}
