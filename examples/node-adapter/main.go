@@ -10,6 +10,8 @@ import (
 	"github.com/filgroth/filgroth/examples/internal/cli"
 )
 
+// The vanilla proofs of sectors 1 and 2 of miner 1000, made with the deployed Rust stack (rust-fil-proofs commit 87348a7).
+//
 //go:embed window.json window-s1.vanilla.bincode.gz window-s2.vanilla.bincode.gz
 var files embed.FS
 
