@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sort"
+	"sync"
 	"time"
 
 	"github.com/filgroth/filgroth/synth/vanilla"
@@ -119,15 +120,19 @@ func (e *Engine) Preload(ctx context.Context, kind Kind, size vanilla.SectorSize
 		return already, err
 	}
 	defer release()
-	var errs []error
-	for _, w := range e.dispatch.backends {
+	errs := make([]error, len(e.dispatch.backends))
+	var wg sync.WaitGroup
+	for i, w := range e.dispatch.backends {
 		if w.fallback {
 			continue
 		}
-		if _, err := entry.prover(ctx, w); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", w.name, err))
-		}
+		wg.Go(func() { // together, so that a key file is read once for all devices
+			if _, err := entry.prover(ctx, w); err != nil {
+				errs[i] = fmt.Errorf("%s: %w", w.name, err)
+			}
+		})
 	}
+	wg.Wait()
 	return already, errors.Join(errs...)
 }
 
