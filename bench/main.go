@@ -29,10 +29,10 @@ type mode struct {
 func modes() []mode {
 	return []mode{
 		{"synth", "compile a circuit, make a witness, evaluate and check it: times, memory, digest", synthMode},
-		{"single", "whole proofs one after the other, from the vanilla proof's values to 192 verified bytes, phase by phase", proveMode("single")},
-		{"prove", "proofs from a ready witness: the prover alone", proveMode("prove")},
-		{"batch", "several circuits, some under way at the same time: rate and latency", proveMode("batch")},
-		{"full", "an engine on its devices at full scale: bytes in to verified proof, alone and with several jobs queued", fullMode},
+		{"single", "whole proofs one after the other, from the vanilla proof's values to 192 verified bytes, phase by phase", phaseMode("single")},
+		{"prover", "proofs from a ready witness: the prover alone", phaseMode("prover")},
+		{"batch", "several circuits, some under way at the same time: rate and latency", phaseMode("batch")},
+		{"prove", "an engine on its devices, full scale too: bytes in to verified proof, alone and with several jobs queued", proveMode},
 		{"sums", "the five sums of a full-size partition on a device, compared with their known answers", sumsMode},
 		{"scale", "many hosts under a node's scheduler, simulated from measured stage times: what is the next bottleneck", scaleMode},
 		{"ab", "run configurations against each other, interleaved, and say what each phase owes to a knob", abMode},

@@ -22,19 +22,19 @@ func mustRun(t *testing.T, args ...string) string {
 	return out.String()
 }
 
-func TestProveModes(t *testing.T) {
+func TestPhaseModes(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name string) string { return filepath.Join(dir, name) }
 	before := pinning.LiveBytes()
 	out := mustRun(t, "single", "-shape", "window-2k", "-keys", dir, "-n", "2", "-json", file("s.json"), "-waterfall", file("s.svg"), "-trace", file("s.trace"))
 	require.Contains(t, out, "verified  true")
 	require.Contains(t, out, "msm.b2")
-	out = mustRun(t, "prove", "-shape", "window-2k", "-keys", dir, "-set", "circuits=2", "-set", "inflight=2")
+	out = mustRun(t, "prover", "-shape", "window-2k", "-keys", dir, "-set", "circuits=2", "-set", "inflight=2")
 	require.NotContains(t, out, "synth.witness")
 	out = mustRun(t, "batch", "-shape", "window-2k", "-keys", dir, "-count", "3", "-concurrency", "2")
 	require.Contains(t, out, "latency")
 	require.Equal(t, before, pinning.LiveBytes())
-	var r ProveResult
+	var r PhaseResult
 	b, err := os.ReadFile(file("s.json"))
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(b, &r))
@@ -45,9 +45,32 @@ func TestProveModes(t *testing.T) {
 	require.NoError(t, err)
 	wellFormed(t, b)
 	var out2 bytes.Buffer
-	for _, args := range [][]string{{"single", "-set", "x=1"}, {"single", "-n", "0"}, {"batch", "-count", "0"}, {"prove", "-set", "circuits=0"}, {"prove", "-shape", "mix-3"},
-		{"prove", "-shape", "window-2k", "-keys", dir, "-set", "backend=gpu"}} {
+	for _, args := range [][]string{{"single", "-set", "x=1"}, {"single", "-n", "0"}, {"batch", "-count", "0"}, {"prover", "-set", "circuits=0"}, {"prover", "-shape", "mix-3"},
+		{"prover", "-shape", "window-2k", "-keys", dir, "-set", "backend=gpu"}} {
 		require.Error(t, run(context.Background(), args, &out2, &out2), "%v", args)
+	}
+}
+
+// The engine from bytes to verified proofs: alone, given up, several at the same time.
+func TestProveMode(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "p.json")
+	out := mustRun(t, "prove", "-shape", "window-2k", "-partitions", "2", "-devices", "0", "-keys", dir, "-again", "1", "-jobs", "2", "-cancel", "-json", file)
+	require.Contains(t, out, "verified: true")
+	b, err := os.ReadFile(file)
+	require.NoError(t, err)
+	var r ProveResult
+	require.NoError(t, json.Unmarshal(b, &r))
+	require.Equal(t, 2, r.Partitions)
+	require.NotNil(t, r.Make)
+	require.NotNil(t, r.Cancel)
+	require.Zero(t, r.Cancel.Host)
+	require.Zero(t, r.Leaked)
+	require.Len(t, r.Again, 1)
+	require.Positive(t, r.PerProof)
+	var sink bytes.Buffer
+	for _, args := range [][]string{{"-shape", "x"}, {"-jobs", "-1"}, {"-fault", "1", "-devices", "0"}, {"-shape", "winning-2k", "-partitions", "3", "-devices", "0", "-keys", dir}} {
+		require.Error(t, run(context.Background(), append([]string{"prove"}, args...), &sink, &sink), "%v", args)
 	}
 }
 

@@ -6,278 +6,244 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"runtime/debug"
-	"sort"
-	"sync"
-	"text/tabwriter"
+	"os"
+	"strings"
+	"sync/atomic"
 	"time"
 
-	"github.com/filgroth/filgroth/bench/stats"
+	"github.com/filgroth/filgroth"
+	"github.com/filgroth/filgroth/gpu"
 	"github.com/filgroth/filgroth/groth16"
+	"github.com/filgroth/filgroth/pinning"
 	"github.com/filgroth/filgroth/span"
-	"github.com/filgroth/filgroth/synth"
+	"github.com/filgroth/filgroth/synth/vanilla"
 	"golang.org/x/sync/errgroup"
 )
 
-// ProveResult is what the modes single, prove and batch find.
-type ProveResult struct {
-	Environment Environment          `json:"environment"`
-	Mode        string               `json:"mode"`
-	Shape       string               `json:"shape"`
-	Constraints int                  `json:"constraints"`
-	Settings    map[string]string    `json:"settings"` // every knob
-	Bind        Cost                 `json:"bind"`     // preparing the prover: key, device
-	Runs        []Cost               `json:"runs"`
-	Phases      map[string][]float64 `json:"phase_seconds"`
-	Latencies   []float64            `json:"latencies_s,omitempty"` // batch: from witness to proof, of each circuit
-	PerHour     float64              `json:"proofs_per_hour"`
-	Verified    bool                 `json:"verified"`
-	PeakRSS     int64                `json:"peak_rss_bytes"`
-	RSS         []Sample             `json:"rss"`
-
-	order  []string
-	sample []span.Record
-}
-
-// proveFlags are the flags of the three modes.
 type proveFlags struct {
-	mode, shape, keys, json, waterfall, trace string
-	set                                       []string
-	n, count, concurrency                     int
+	shape, keys, json, waterfall, trace            string
+	partitions, devices, jobs, again, workers, per int
+	device, host                                   byteSize
+	cancel, all                                    bool
+	fault                                          int64
+
+	kind filgroth.Kind
+	size vanilla.SectorSize
 }
 
-func proveMode(name string) func(*flag.FlagSet) func(context.Context, io.Writer) error {
-	return func(fs *flag.FlagSet) func(context.Context, io.Writer) error {
-		f := &proveFlags{mode: name, n: 1, count: 1, concurrency: 1}
-		fs.StringVar(&f.shape, "shape", "porep-2k", "which circuit, or mix-16 to mix-27")
-		fs.Var(repeated{&f.set}, "set", "`NAME=value` of a knob; may be repeated; bench ab -list names them")
-		fs.StringVar(&f.keys, "keys", "", "`directory` of forgeable measurement keys, made when missing (default: the user's cache)")
-		fs.StringVar(&f.json, "json", "", "write the result to this `file` too")
-		fs.StringVar(&f.waterfall, "waterfall", "", "draw the phases of the last run in this SVG `file`")
-		fs.StringVar(&f.trace, "trace", "", "write the phases of the last run to this `file` as a Chrome trace")
-		if name == "batch" {
-			fs.IntVar(&f.count, "count", 4, "circuits to prove")
-			fs.IntVar(&f.concurrency, "concurrency", 2, "circuits under way at the same time: one makes its witness while another one is proved")
-		} else {
-			fs.IntVar(&f.n, "n", 1, "measured `runs`")
-		}
-		return f.run
-	}
+func proveMode(fs *flag.FlagSet) func(context.Context, io.Writer) error {
+	f := &proveFlags{}
+	fs.StringVar(&f.shape, "shape", "porep-32g", "which proof: {porep,winning,window,update}-{2k,8m,512m,32g,64g}")
+	fs.IntVar(&f.partitions, "partitions", 0, "partitions of a proof: what the shape has, which is what 0 means; a WindowPoSt is made of as many as are asked for")
+	fs.StringVar(&f.keys, "keys", "", "`directory` for development keys, made there when missing (32 GiB: 44 GiB; a tmpfs will do)")
+	fs.IntVar(&f.devices, "devices", 1, "CUDA devices to use; 0 is the CPU. With several, one is measured alone first (see -all)")
+	fs.BoolVar(&f.all, "all", false, "leave out the measurement of one device alone")
+	fs.Var(&f.device, "device-memory", "byte budget of each device, as 24GiB; 0 is all")
+	fs.Var(&f.host, "host-memory", "byte budget of the host; 0 is four fifths of the machine")
+	fs.IntVar(&f.jobs, "jobs", 3, "jobs of the sustained run; 0 leaves it out")
+	fs.IntVar(&f.again, "again", 2, "single jobs after the first")
+	fs.IntVar(&f.workers, "workers", 1, "calls that a device gets at the same time")
+	fs.IntVar(&f.per, "circuits", 0, "circuits a call; 0 lets the backend choose")
+	fs.BoolVar(&f.cancel, "cancel", false, "also cancel a job in its middle and show that everything is given back")
+	fs.Int64Var(&f.fault, "fault", 0, "also run a job in which, after two partitions, the `n`-th call of the CUDA runtime fails")
+	fs.StringVar(&f.json, "json", "", "write the result to this `file` too")
+	fs.StringVar(&f.waterfall, "waterfall", "", "draw the phases of the first proof in this SVG `file`")
+	fs.StringVar(&f.trace, "trace", "", "write them as a Chrome trace to this `file`")
+	return f.run
 }
 
-func (f *proveFlags) run(ctx context.Context, out io.Writer) error {
-	s := defaultSettings()
-	for _, k := range f.set {
-		c, err := parseChoice(k)
-		if err != nil {
-			return err
-		}
-		if err := c.axis.Set(&s, c.values[0]); err != nil {
-			return fmt.Errorf("-set %s: %w", k, err)
+var processStart = time.Now()
+
+func parseShapeName(name string) (filgroth.Kind, vanilla.SectorSize, error) {
+	k, s, ok := strings.Cut(name, "-")
+	kind, err := filgroth.ParseKind(k)
+	if err != nil || !ok {
+		return 0, 0, fmt.Errorf("shape %q", name)
+	}
+	for i, short := range []string{"2k", "8m", "512m", "32g", "64g"} {
+		if s == short {
+			return kind, vanilla.RegisteredSizes[i], nil
 		}
 	}
-	if err := s.Validate(); err != nil {
+	return 0, 0, fmt.Errorf("shape %q", name)
+}
+
+func (f *proveFlags) validate() (err error) {
+	if f.kind, f.size, err = parseShapeName(f.shape); err != nil {
 		return err
 	}
-	if f.n < 1 || f.count < 1 || f.concurrency < 1 {
-		return errors.New("-n, -count and -concurrency are at least 1")
+	for name, v := range map[string]int{"partitions": f.partitions, "devices": f.devices, "jobs": f.jobs, "again": f.again, "circuits": f.per} {
+		if v < 0 {
+			return fmt.Errorf("-%s is not negative", name)
+		}
 	}
-	r := &ProveResult{Environment: ReadEnvironment(), Mode: f.mode, Shape: f.shape, Settings: map[string]string{}, Phases: map[string][]float64{}}
-	for _, a := range axes() {
-		r.Settings[a.Name] = a.Get(&s)
+	if f.fault < 0 || f.fault > 0 && f.devices == 0 {
+		return errors.New("-fault is a call's number, from 1, and needs a device")
 	}
-	w, err := newWorkload(ctx, f.shape, max(f.count, s.Circuits), true, f.keys)
+	return nil
+}
+
+func (f *proveFlags) run(ctx context.Context, out io.Writer) (err error) {
+	if err := f.validate(); err != nil {
+		return err
+	}
+	r := &ProveResult{Environment: ReadEnvironment(), Shape: f.shape, Budget: int64(f.device), HostBudget: int64(f.host), LeakedDevice: map[string]int64{}}
+	before := pinning.LiveBytes()
+	ds, err := openDevices(f.devices, int64(f.device))
 	if err != nil {
 		return err
 	}
-	r.Constraints = w.sys.Constraints()
-	m := startMonitor(100 * time.Millisecond)
-	err = f.measure(ctx, w, s, r)
-	r.RSS = m.end()
-	if err := errors.Join(err, w.close()); err != nil {
+	defer func() { err = errors.Join(err, closeDevices(ds)) }()
+	jobs, err := f.input(ctx, r)
+	if err != nil {
 		return err
 	}
+	err = f.measure(ctx, ds, jobs, r)
+	r.Leaked = pinning.LiveBytes() - before
+	for _, d := range ds {
+		err = errors.Join(err, d.Trim())
+		r.LeakedDevice[d.String()] = d.Held().Device
+	}
 	r.print(out)
+	if err != nil {
+		return err
+	}
 	return f.write(r)
 }
 
-func (f *proveFlags) write(r *ProveResult) error {
-	if f.json != "" {
-		if err := writeJSON(f.json, r); err != nil {
+// measure runs one device alone, where that is asked for, and then all of them.
+func (f *proveFlags) measure(ctx context.Context, ds []*gpu.Device, jobs []proveJob, r *ProveResult) error {
+	if len(ds) > 1 && !f.all {
+		s := &proveSession{f: f, ds: ds[:1], r: r, jobs: max(1, f.jobs/len(ds))}
+		if err := s.run(ctx, jobs, false); err != nil {
+			return fmt.Errorf("one device alone: %w", err)
+		}
+		r.Alone = &s.out
+	}
+	s := &proveSession{f: f, ds: ds, r: r, jobs: f.jobs}
+	err := s.run(ctx, jobs, true)
+	r.ProveRun = s.out
+	if a := r.Alone; a != nil && err == nil {
+		r.Latency, r.Load = s.out.best()/a.best(), s.out.Preload.Wall/a.Preload.Wall
+		if f.jobs > 0 {
+			r.Speedup = a.PerProof / s.out.PerProof
+		}
+	}
+	r.Verified = err == nil
+	return err
+}
+
+// best is the shortest time of a single proof: the first one also faults memory in.
+func (r *ProveRun) best() float64 {
+	t := r.First.Wall
+	for _, c := range r.Again {
+		t = min(t, c.Wall)
+	}
+	return t
+}
+
+// input makes the vanilla proofs of all jobs.
+func (f *proveFlags) input(ctx context.Context, r *ProveResult) ([]proveJob, error) {
+	jobs := make([]proveJob, 1+f.again+f.jobs+2)
+	start := time.Now()
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(2)
+	for i := range jobs {
+		g.Go(func() (err error) {
+			jobs[i], err = makeJob(gctx, f.kind, f.size, f.partitions, uint64(i))
 			return err
-		}
+		})
 	}
-	if f.waterfall != "" {
-		if err := writeFile(f.waterfall, func(w io.Writer) error { return span.WriteSVG(w, r.sample) }); err != nil {
-			return err
-		}
-	}
-	if f.trace != "" {
-		return writeFile(f.trace, func(w io.Writer) error { return span.WriteChromeTrace(w, r.sample) })
-	}
-	return nil
+	err := g.Wait()
+	r.Input = time.Since(start).Seconds()
+	return jobs, err
 }
 
-func (f *proveFlags) measure(ctx context.Context, w *workload, s Settings, r *ProveResult) (err error) {
-	var b *bound
-	r.Bind, err = measure(func() (err error) {
-		b, err = w.bind(ctx, s)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, b.close()) }()
-	for range f.n {
-		debug.FreeOSMemory()
-		switch f.mode {
-		case "single":
-			err = r.single(ctx, b)
-		case "prove":
-			err = r.proveOnly(ctx, b)
-		case "batch":
-			err = r.batch(ctx, b, f.count, f.concurrency)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	r.Verified = true
-	for _, c := range append([]Cost{r.Bind}, r.Runs...) {
-		r.PeakRSS = max(r.PeakRSS, c.PeakRSS)
-	}
-	return nil
+// proveSession is an engine over some of the devices.
+type proveSession struct {
+	f    *proveFlags
+	ds   []*gpu.Device
+	r    *ProveResult
+	jobs int
+	out  ProveRun
+
+	made   atomic.Bool                      // a key was made
+	listen atomic.Pointer[func(done int64)] // hears of proved partitions
 }
 
-// add notes a run of n proofs.
-func (r *ProveResult) add(c Cost, records []span.Record, n int) {
-	r.Runs = append(r.Runs, c)
-	r.sample = records
-	r.PerHour = float64(n) * 3600 / c.Wall
-	sums := byName(records)
-	for _, x := range records {
-		s, ok := sums[x.Name]
-		if !ok {
-			continue
-		}
-		delete(sums, x.Name)
-		if len(r.Phases[x.Name]) == 0 {
-			r.order = append(r.order, x.Name)
-		}
-		r.Phases[x.Name] = append(r.Phases[x.Name], s.Wall.Seconds())
-	}
-}
-
-// single is a whole proof (or as many as the knob circuits says) from the vanilla proof's values.
-func (r *ProveResult) single(ctx context.Context, b *bound) error {
-	o, err := b.run(ctx)
-	if err != nil {
-		return err
-	}
-	r.add(o.Cost, o.Records, b.s.Circuits)
-	return nil
-}
-
-// proveOnly leaves the witness out of the measurement.
-func (r *ProveResult) proveOnly(ctx context.Context, b *bound) (err error) {
-	as := make([]*synth.Assignment, b.s.Circuits)
-	defer func() {
-		for _, a := range as {
-			if a != nil {
-				err = errors.Join(err, a.Close())
+func (s *proveSession) run(ctx context.Context, jobs []proveJob, last bool) (err error) {
+	show := progressLine(os.Stderr)
+	cfg := filgroth.Config{DevelopmentKeys: true, CacheDir: s.f.keys, Backends: named(s.ds), WorkersPerBackend: s.f.workers,
+		HostMemory: int64(s.f.host), Prover: groth16.Config{CircuitsPerCall: s.f.per}, Progress: func(p filgroth.Progress) {
+			if p.Stage == "key" {
+				s.made.Store(true)
 			}
-		}
+			if l := s.listen.Load(); l != nil && p.Stage == "prove" {
+				(*l)(p.Done)
+			}
+			show(p)
+		}}
+	if len(s.ds) > 0 {
+		cfg.SetupDevice = s.ds[0].FixedBase()
+	}
+	e, err := filgroth.New(cfg)
+	if err != nil {
+		return err
+	}
+	m := startHostMonitor(s.ds)
+	defer func() {
+		s.out.HostPeak = m.end()
+		err = errors.Join(err, e.Close())
 	}()
-	for i := range as {
-		if as[i], err = b.assign(ctx, b.w.cases[i].Circuit); err != nil {
-			return err
-		}
+	s.out.Devices, s.out.DevicePeak = len(s.ds), map[string]int64{}
+	for _, d := range s.ds {
+		d.ResetPeak()
 	}
-	b.seen.reset()
-	rec := span.NewRecorder()
-	var results []groth16.Result
-	cost, err := measure(func() (err error) {
-		results, err = b.proveAll(span.With(ctx, rec), as)
-		return err
-	})
-	if err != nil {
+	if err := s.preload(ctx, e); err != nil {
 		return err
 	}
-	if _, err := b.check(ctx, as, results); err != nil {
-		return err
-	}
-	r.add(cost, rec.Records(), len(as))
-	return nil
-}
-
-// batch keeps so many circuits under way.
-func (r *ProveResult) batch(ctx context.Context, b *bound, count, concurrency int) error {
-	rec := span.NewRecorder()
-	ctx = span.With(ctx, rec)
-	var mu sync.Mutex
-	cost, err := measure(func() error {
-		g, ctx := errgroup.WithContext(ctx)
-		g.SetLimit(concurrency)
-		for i := range count {
-			g.Go(func() error {
-				start := time.Now()
-				if err := b.one(ctx, i); err != nil {
-					return fmt.Errorf("circuit %d: %w", i, err)
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				r.Latencies = append(r.Latencies, time.Since(start).Seconds())
-				return nil
-			})
-		}
-		return g.Wait()
-	})
-	if err != nil {
-		return err
-	}
-	sort.Float64s(r.Latencies)
-	r.add(cost, rec.Records(), count)
-	return nil
-}
-
-// one makes and verifies the i-th proof.
-func (b *bound) one(ctx context.Context, i int) (err error) {
-	a, err := b.assign(ctx, b.w.cases[i].Circuit)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, a.Close()) }()
-	p, _, err := b.prover.Prove(ctx, a)
-	if err != nil {
-		return err
-	}
-	ok, err := groth16.Verify(b.w.key.VerifyingKey(), b.w.cases[i].Public, p)
-	if err == nil && !ok {
-		err = errors.New("the proof does not verify")
+	err = s.proofs(ctx, e, jobs, last)
+	for _, d := range s.ds {
+		s.out.DevicePeak[d.String()] = d.Held().DevicePeak
 	}
 	return err
 }
 
-func (r *ProveResult) print(w io.Writer) {
-	e := &r.Environment
-	fmt.Fprintf(w, "%s %s: %d constraints; %s, %d cores, %s, GPU %s, commit %s, load %s\n", r.Mode, r.Shape, r.Constraints, e.CPU, e.Cores, bytesString(e.MemoryBytes), e.shortGPU(), e.Commit, e.LoadBefore)
-	fmt.Fprintf(w, "prepare   %v\n", r.Bind)
-	for _, c := range r.Runs {
-		fmt.Fprintf(w, "run       %v\n", c)
+// preload binds the key, a second time if it had to be made: what counts is a key that is there.
+func (s *proveSession) preload(ctx context.Context, e *filgroth.Engine) error {
+	load := func() (c Cost, err error) {
+		rec := span.NewRecorder()
+		c, err = measure(func() error { _, err := e.Preload(span.With(ctx, rec), s.f.kind, s.f.size); return err })
+		s.out.Loaded = sentBytes(rec.Records(), "key.load")
+		return c, err
 	}
-	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(tw, "phase\tmedian\tall runs")
-	for _, p := range r.order {
-		v := r.Phases[p]
-		fmt.Fprintf(tw, "%s\t%s\t", p, seconds(stats.Median(v, 0.95).Center))
-		for _, x := range v {
-			fmt.Fprintf(tw, " %s", seconds(x))
+	c, err := load()
+	if err == nil && s.made.Load() {
+		s.r.Make = &c
+		if _, _, err = e.Evict(s.f.kind, s.f.size); err == nil {
+			c, err = load()
 		}
-		fmt.Fprintln(tw)
 	}
-	tw.Flush()
-	if n := len(r.Latencies); n > 0 {
-		fmt.Fprintf(w, "latency   %s least, %s median, %s most\n", seconds(r.Latencies[0]), seconds(r.Latencies[n/2]), seconds(r.Latencies[n-1]))
+	s.out.Preload = c
+	if s.r.Start == 0 && err == nil {
+		s.r.Start = time.Since(processStart).Seconds() - s.r.Input
+		if s.r.Make != nil {
+			s.r.Start -= s.r.Make.Wall
+		}
 	}
-	fmt.Fprintf(w, "rate      %.1f proofs an hour\npeak RSS  %s\nverified  %t\n", r.PerHour, bytesString(r.PeakRSS), r.Verified)
+	return err
+}
+
+func (f *proveFlags) write(r *ProveResult) error {
+	var errs []error
+	if f.json != "" {
+		errs = append(errs, writeJSON(f.json, r))
+	}
+	if f.waterfall != "" {
+		errs = append(errs, writeFile(f.waterfall, func(w io.Writer) error { return span.WriteSVG(w, r.sample) }))
+	}
+	if f.trace != "" {
+		errs = append(errs, writeFile(f.trace, func(w io.Writer) error { return span.WriteChromeTrace(w, r.sample) }))
+	}
+	return errors.Join(errs...)
 }

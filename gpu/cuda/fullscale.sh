@@ -29,14 +29,14 @@ run() {
 for s in "$@"; do
   case $s in
     sums) run sums sums -shape porep-32g -n 5 -waterfall "$out/sums.svg" ;;
-    prove) run prove full -shape porep-32g -again 2 -jobs 3 -waterfall "$out/prove.svg" ;;
-    cancel) run cancel full -shape porep-32g -again 0 -jobs 1 -cancel ;;
-    budget24) run budget24 full -shape porep-32g -device-memory 24GiB -again 0 -jobs 1 -circuits 10 ;;
-    budget16) run budget16 full -shape porep-32g -device-memory 16GiB -again 0 -jobs 1 -circuits 10 ;;
-    winning) run winning full -shape winning-32g -again 3 -jobs 4 ;;
-    window) run window full -shape window-32g -again 1 -jobs 0 ;;
-    update) run update full -shape update-32g -again 0 -jobs 1 ;;
-    two) run two full -shape porep-32g -devices 2 -again 1 -jobs 4 ;;
+    prove) run prove prove -shape porep-32g -again 2 -jobs 3 -waterfall "$out/prove.svg" ;;
+    cancel) run cancel prove -shape porep-32g -again 0 -jobs 1 -cancel ;;
+    budget24) run budget24 prove -shape porep-32g -device-memory 24GiB -again 0 -jobs 1 -circuits 10 ;;
+    budget16) run budget16 prove -shape porep-32g -device-memory 16GiB -again 0 -jobs 1 -circuits 10 ;;
+    winning) run winning prove -shape winning-32g -again 3 -jobs 4 ;;
+    window) run window prove -shape window-32g -again 1 -jobs 0 ;;
+    update) run update prove -shape update-32g -again 0 -jobs 1 ;;
+    two) run two prove -shape porep-32g -devices 2 -again 1 -jobs 4 ;;
     *) echo "unknown step $s"; exit 2 ;;
   esac
 done

@@ -13,8 +13,8 @@ import (
 	"github.com/filgroth/filgroth/synth/vanillasim"
 )
 
-// fullJob is a whole request to an engine, as a node makes it: bytes in, proof out, verified.
-type fullJob func(ctx context.Context, e *filgroth.Engine) (*filgroth.Report, error)
+// proveJob is a whole request to an engine, as a node makes it: bytes in, proof out, verified.
+type proveJob func(ctx context.Context, e *filgroth.Engine) (*filgroth.Report, error)
 
 const benchMiner = 1000
 
@@ -27,8 +27,9 @@ func verified(ok bool, err error) error {
 	return err
 }
 
-// makeJob makes synthetic vanilla proofs for a kind and size from a seed.
-func makeJob(ctx context.Context, kind filgroth.Kind, size vanilla.SectorSize, seed uint64) (fullJob, error) {
+// makeJob makes synthetic vanilla proofs for a kind and size from a seed; partitions is for a WindowPoSt (0: one), others
+// have as many as they have.
+func makeJob(ctx context.Context, kind filgroth.Kind, size vanilla.SectorSize, partitions int, seed uint64) (proveJob, error) {
 	number := -1
 	for i, s := range vanilla.RegisteredSizes {
 		if s == size {
@@ -43,16 +44,16 @@ func makeJob(ctx context.Context, kind filgroth.Kind, size vanilla.SectorSize, s
 	case filgroth.PoRep:
 		return porepJob(ctx, vanilla.SealProof(5+number), o)
 	case filgroth.WinningPoSt:
-		return postJob(ctx, vanilla.PoStProof(number), o)
+		return postJob(ctx, vanilla.PoStProof(number), 1, o)
 	case filgroth.WindowPoSt:
-		return postJob(ctx, vanilla.PoStProof(10+number), o)
+		return postJob(ctx, vanilla.PoStProof(10+number), max(1, partitions), o)
 	case filgroth.SnapDeals:
 		return updateJob(ctx, vanilla.UpdateProof(number), o)
 	}
 	return nil, fmt.Errorf("unknown kind %v", kind)
 }
 
-func porepJob(ctx context.Context, p vanilla.SealProof, o vanillasim.Options) (fullJob, error) {
+func porepJob(ctx context.Context, p vanilla.SealProof, o vanillasim.Options) (proveJob, error) {
 	c, err := vanillasim.SealProof(ctx, p, o)
 	if err != nil {
 		return nil, err
@@ -71,12 +72,12 @@ func porepJob(ctx context.Context, p vanilla.SealProof, o vanillasim.Options) (f
 	}, nil
 }
 
-func postJob(ctx context.Context, t vanilla.PoStProof, o vanillasim.Options) (fullJob, error) {
+func postJob(ctx context.Context, t vanilla.PoStProof, partitions int, o vanillasim.Options) (proveJob, error) {
 	cfg, err := post.ProofConfig(t)
 	if err != nil {
 		return nil, err
 	}
-	sectors := cfg.Shape.Sectors
+	sectors := cfg.Shape.Sectors * partitions
 	if cfg.Winning {
 		sectors = 1
 	}
@@ -102,7 +103,7 @@ func postJob(ctx context.Context, t vanilla.PoStProof, o vanillasim.Options) (fu
 			}
 			return rep, verified(e.VerifyWinningPoSt(ctx, pub.Randomness, *p, known[0]))
 		}
-		p, rep, err := e.GenerateSinglePartitionWindowPoStWithVanilla(ctx, t, o.Miner, pub.Randomness, raw, 0)
+		p, rep, err := e.GenerateWindowPoStWithVanilla(ctx, t, o.Miner, pub.Randomness, raw)
 		if err != nil {
 			return rep, err
 		}
@@ -110,7 +111,7 @@ func postJob(ctx context.Context, t vanilla.PoStProof, o vanillasim.Options) (fu
 	}, nil
 }
 
-func updateJob(ctx context.Context, t vanilla.UpdateProof, o vanillasim.Options) (fullJob, error) {
+func updateJob(ctx context.Context, t vanilla.UpdateProof, o vanillasim.Options) (proveJob, error) {
 	shape, err := update.ProofShape(t)
 	if err != nil {
 		return nil, err
