@@ -36,17 +36,18 @@ func (r repeated) Set(s string) error { *r.to = append(*r.to, s); return nil }
 func abMode(fs *flag.FlagSet) func(context.Context, io.Writer) error {
 	f := new(abFlags)
 	fs.StringVar(&f.shape, "shape", "porep-2k", "which circuit; mix-16 to mix-27 are made-up ones of so many rows (logarithm)")
-	fs.StringVar(&f.work, "work", "", "what is measured: synth (witness and a, b, c) or prove; default: prove where a knob touches more than synthesis")
+	fs.StringVar(&f.work, "work", "", "what is measured: synth (witness and a, b, c), prove (witness and proof) or prover (the proof from a ready witness, made once for each arm; "+
+		"with -set evaluation=whole from ready a, b, c, too); default: prove where a knob touches more than synthesis")
 	fs.Var(repeated{&f.knobs}, "knob", "`NAME=v1,v2,...`: compare these values; may be repeated, see -plan. A value given twice shows the noise")
 	fs.Var(repeated{&f.base}, "set", "`NAME=value` for all arms; may be repeated")
 	fs.StringVar(&f.plan, "plan", planEach, "several knobs: each (one at a time against all first values) or matrix (every combination)")
-	fs.StringVar(&f.preset, "preset", "", "phase4: the five changes of docs/experiments.md alone, together, and all but one, against the baseline")
+	fs.StringVar(&f.preset, "preset", "", "phase4: the five changes of docs/experiments.md alone, together, and all but one, against the baseline; with -work prover the three that touch the prover")
 	fs.BoolVar(&f.aa, "aa", false, "add the first arm a second time, to see the noise")
 	fs.IntVar(&f.n, "n", 10, "measured `rounds`; each runs every arm once, in shuffled order")
 	fs.IntVar(&f.warm, "warm", 1, "rounds before, not counted")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of the order")
 	fs.BoolVar(&f.rebind, "rebind", false, "prepare and release the prover in every run (always where sessions do not fit beside each other)")
-	fs.StringVar(&f.keys, "keys", "", "`directory` of forgeable measurement keys, made when missing (default: the user's cache)")
+	fs.StringVar(&f.keys, "keys", "", "`directory` of forgeable measurement keys, made when missing, on the device where an arm has one (default: the user's cache)")
 	fs.StringVar(&f.out, "out", "", "write results.json, results.txt (Go benchmark format), report.html and the pictures to this `directory`")
 	fs.Float64Var(&f.rule.Alpha, "alpha", 0, "significance after adjustment for all comparisons (default 0.05)")
 	fs.Float64Var(&f.rule.MinEffect, "effect", 0, "smaller relative differences are none (default 0.01)")
@@ -62,7 +63,7 @@ func (f *abFlags) run(ctx context.Context, out io.Writer) error {
 		return nil
 	}
 	if f.quick {
-		f.shape, f.work, f.aa = "porep-2k", "synth", true
+		f.shape, f.work, f.aa = "porep-2k", workSynth, true
 		f.knobs = []string{"synthesis=compiled,direct"}
 	}
 	arms, err := f.arms()
@@ -72,12 +73,7 @@ func (f *abFlags) run(ctx context.Context, out io.Writer) error {
 	if f.n < 1 || f.warm < 0 {
 		return fmt.Errorf("-n %d -warm %d", f.n, f.warm)
 	}
-	prove := f.work == "prove"
-	circuits := 1
-	for _, a := range arms {
-		circuits = max(circuits, a.Settings.Circuits)
-	}
-	w, err := newWorkload(ctx, f.shape, circuits, prove, f.keys)
+	w, err := f.workload(ctx, arms)
 	if err != nil {
 		return err
 	}
@@ -122,7 +118,7 @@ func (f *abFlags) arms() ([]Arm, error) {
 	var err error
 	switch f.preset {
 	case "phase4":
-		arms, err = phase4(base)
+		arms, err = phase4(base, f.work)
 	case "":
 		var choices []choice
 		for _, k := range f.knobs {
@@ -145,18 +141,18 @@ func (f *abFlags) arms() ([]Arm, error) {
 		arms = append(arms, again)
 	}
 	switch f.work {
-	case "synth", "prove":
+	case workSynth, workProve, workProver:
 	case "":
-		f.work = "synth"
+		f.work = workSynth
 		for _, a := range arms {
 			for _, p := range a.Changed {
 				if !strings.HasPrefix(p, "synth.") {
-					f.work = "prove"
+					f.work = workProve
 				}
 			}
 		}
 	default:
-		return nil, fmt.Errorf("-work %q: synth or prove", f.work)
+		return nil, fmt.Errorf("-work %q: %s, %s or %s", f.work, workSynth, workProve, workProver)
 	}
 	return arms, nil
 }

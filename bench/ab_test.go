@@ -18,6 +18,7 @@ import (
 	"github.com/filgroth/filgroth/groth16"
 	"github.com/filgroth/filgroth/pinning"
 	"github.com/filgroth/filgroth/span"
+	"github.com/filgroth/filgroth/synth"
 	"github.com/stretchr/testify/require"
 )
 
@@ -79,6 +80,14 @@ func TestArms(t *testing.T) {
 	require.Equal(t, groth16.Windows{H: 13, L: 13, A: 13, B1: 13, B2: 13}, arms[0].Settings.Prove.Windows)
 	require.Equal(t, groth16.Windows{}, arms[5].Settings.Prove.Windows)
 	require.Equal(t, arms[0].Settings.Prove.Windows, arms[11].Settings.Prove.Windows)
+	f = &abFlags{preset: "phase4", work: workProver}
+	arms, err = f.arms()
+	require.NoError(t, err)
+	require.Equal(t, []string{"baseline", "A4", "B1", "D4", "all-three", "all-but-A4", "all-but-B1", "all-but-D4"}, armNames(arms))
+	for _, a := range arms {
+		require.Equal(t, [2]string{"compiled", "whole"}, [2]string{a.Settings.Synthesis, a.Settings.Evaluation})
+		require.Equal(t, synth.PagesBase, a.Settings.Assign.Pages)
+	}
 	for _, bad := range []*abFlags{
 		{plan: planEach}, {preset: "x"}, {knobs: []string{"inline"}, plan: planEach}, {knobs: []string{"inline=3"}, plan: planEach},
 		{knobs: []string{"x=1"}, plan: planEach}, {knobs: []string{"inline=1"}, plan: "both"}, {knobs: []string{"inline=1"}, plan: planEach, work: "x"},
@@ -197,11 +206,48 @@ func TestLiveComparison(t *testing.T) {
 	require.Contains(t, out.String(), "synth.direct")
 	out.Reset()
 	err = run(context.Background(), []string{"ab", "-shape", "window-2k", "-knob", "pin=none,register", "-knob", "synthesis=compiled,direct", "-knob", "b2=sequential,parallel,device",
-		"-knob", "key=resident,streamed", "-knob", "bits=aware,dense", "-knob", "window=0,8", "-knob", "backend=cpu", "-knob", "circuits=1,2", "-knob", "inflight=1,2", "-n", "1", "-warm", "0", "-keys", dir, "-out", filepath.Join(dir, "prove")}, &out, &errOut)
+		"-knob", "key=resident,streamed", "-knob", "bits=aware,dense", "-knob", "window=0,8", "-knob", "backend=cpu", "-knob", "circuits=1,2", "-knob", "workers=1,2", "-n", "1", "-warm", "0", "-keys", dir, "-out", filepath.Join(dir, "prove")}, &out, &errOut)
 	require.NoError(t, err, errOut.String())
 	require.Regexp(t, `(?m)^pin=register +unavailable: .*pin=register without a device`, out.String())
 	require.Regexp(t, `(?m)^b2=device +unavailable: `, out.String())
 	require.Contains(t, out.String(), "msm.h")
+	require.Equal(t, before, pinning.LiveBytes())
+}
+
+// Ready witnesses, with and without a, b, c, and witnesses that overlap with proofs give the same sums and leave nothing behind.
+func TestLiveProver(t *testing.T) {
+	before := pinning.LiveBytes()
+	var out, errOut bytes.Buffer
+	dir := t.TempDir()
+	err := run(context.Background(), []string{"ab", "-shape", "window-2k", "-work", "prover", "-knob", "evaluation=stream,whole", "-knob", "pages=base,huge", "-n", "1", "-warm", "0", "-keys", dir}, &out, &errOut)
+	require.NoError(t, err, errOut.String())
+	require.NotContains(t, out.String(), "synth.witness", "no part of the run")
+	require.NotRegexp(t, `(?m)^evaluation=whole +synth.eval`, out.String())
+	out.Reset()
+	err = run(context.Background(), []string{"ab", "-shape", "window-2k", "-knob", "inflight=0,1,2", "-knob", "workers=1,2", "-plan", "matrix", "-set", "circuits=3", "-n", "1", "-warm", "0", "-keys", dir}, &out, &errOut)
+	require.NoError(t, err, errOut.String())
+	require.Contains(t, out.String(), "inflight=2/workers=2")
+	require.Equal(t, before, pinning.LiveBytes())
+}
+
+// A prover that fails in a run whose circuits overlap leaves no witness behind.
+func TestOverlapFailure(t *testing.T) {
+	before := pinning.LiveBytes()
+	ctx := context.Background()
+	w, err := newWorkload(ctx, "window-2k", 3, true, t.TempDir())
+	require.NoError(t, err)
+	s := defaultSettings()
+	s.Circuits, s.InFlight, s.Workers = 3, 2, 2
+	b, err := w.bind(ctx, s)
+	require.NoError(t, err)
+	require.NoError(t, b.prover.Close())
+	_, err = b.run(ctx)
+	require.ErrorIs(t, err, groth16.ErrClosed)
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	_, err = b.run(cancelled)
+	require.ErrorIs(t, err, context.Canceled)
+	require.NoError(t, w.close())
 	require.Equal(t, before, pinning.LiveBytes())
 }
 

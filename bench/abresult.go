@@ -306,7 +306,7 @@ func (r *ABResult) benchFormat(w io.Writer) error {
 				continue
 			}
 			c := &a.Costs[k]
-			line := fmt.Sprintf("Benchmark%s/shape=%s/%s\t1\t%.0f ns/op", map[string]string{"synth": "Synth", "prove": "Prove"}[r.Work], r.Shape, a.Name, a.Seconds[total][k]*1e9)
+			line := fmt.Sprintf("Benchmark%s/shape=%s/%s\t1\t%.0f ns/op", map[string]string{workSynth: "Synth", workProve: "Prove", workProver: "Prover"}[r.Work], r.Shape, a.Name, a.Seconds[total][k]*1e9)
 			for _, p := range r.Phases {
 				if v := a.Seconds[p]; k < len(v) {
 					line += fmt.Sprintf("\t%.0f %s-ns/op", v[k]*1e9, p)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/filgroth/filgroth/groth16"
 	"github.com/filgroth/filgroth/pinning"
+	"github.com/filgroth/filgroth/synth"
 )
 
 // Arm is one configuration of a comparison. The first arm of a plan is what the others are compared with.
@@ -43,6 +44,13 @@ func (a Arm) with(x Axis, value string) (Arm, error) {
 	a.Changed = append(append([]string(nil), a.Changed...), x.Phases...)
 	return a, nil
 }
+
+// what a comparison measures
+const (
+	workSynth  = "synth"  // witness and a, b, c
+	workProve  = "prove"  // witness and proof
+	workProver = "prover" // the proof alone; witnesses are made once for each arm
+)
 
 // plans are the ways to combine knobs.
 const (
@@ -122,8 +130,16 @@ func finishArms(arms []Arm) ([]Arm, error) {
 // phase4 is what a deployed engine tried at once and had to take apart afterwards: the baseline, each change alone, all five,
 // and all five without one. The baseline synthesises directly, sums in G2 on the host after everything else, locks no memory and has
 // one window size for all sums (13 unless set), as that engine did. B1 needs a device, and A4 means there what it meant.
-func phase4(base Settings) ([]Arm, error) {
+// With ready witnesses (work prover) A1 and A2 have nothing to change and are left out; a, b, c are then whole vectors of the
+// host on ordinary pages, as those that the engine locked.
+func phase4(base Settings, work string) ([]Arm, error) {
 	base.Synthesis = "direct"
+	if work == workProver {
+		base.Synthesis, base.Evaluation = "compiled", "whole"
+		if base.Assign.Pages == synth.PagesAuto {
+			base.Assign.Pages = synth.PagesBase
+		}
+	}
 	base.Prove.B2.Place = groth16.PlaceSequential
 	base.Prove.Pinning.Policy = pinning.PolicyNone
 	if base.Prove.Windows == (groth16.Windows{}) {
@@ -132,6 +148,10 @@ func phase4(base Settings) ([]Arm, error) {
 	changes := []struct{ name, knobs string }{
 		{"A1", "inline=4"}, {"A2", "presize=exact"}, {"A4", "b2=parallel"}, {"B1", "pin=register"},
 		{"D4", "window=0"},
+	}
+	together := "all-five"
+	if work == workProver {
+		changes, together = changes[2:], "all-three"
 	}
 	arm := func(name string, use func(i int) bool) (Arm, error) {
 		a := Arm{Settings: base}
@@ -161,7 +181,7 @@ func phase4(base Settings) ([]Arm, error) {
 	for i, c := range changes {
 		sets = append(sets, set{c.name, func(k int) bool { return k == i }})
 	}
-	sets = append(sets, set{"all-five", func(int) bool { return true }})
+	sets = append(sets, set{together, func(int) bool { return true }})
 	for i, c := range changes {
 		sets = append(sets, set{"all-but-" + c.name, func(k int) bool { return k != i }})
 	}

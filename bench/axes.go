@@ -29,6 +29,7 @@ var (
 	sumPhases    = []string{"msm.h", "msm.l", "msm.a", "msm.b1", "msm.b2"}
 	bitPhases    = []string{"prep", "msm.l", "msm.a", "msm.b1", "msm.b2"}
 	provePhases  = append([]string{"prep", "synth.eval", "ntt.quotient"}, sumPhases...)
+	pinPhases    = []string{"pin", "prep", "synth.eval", "ntt.quotient", "key.load"}
 	allPhases    = append([]string{"synth.witness", "synth.direct", "pin", "key.load", "verify"}, provePhases...)
 )
 
@@ -40,7 +41,8 @@ func axes() []Axis {
 			append([]string{"key.load"}, provePhases...), func(s *Settings) *int64 { return &s.DeviceMemory }),
 		text("synthesis", "", "compiled system with a compact witness, or everything anew for each proof", []string{"compiled", "direct"},
 			[]string{"synth.witness", "synth.direct", "synth.eval"}, func(s *Settings) *string { return &s.Synthesis }),
-		text("evaluation", "", "compiled synthesis alone: a, b, c in chunks that are used again, or in three whole vectors", []string{"stream", "whole"}, []string{"synth.eval"},
+		text("evaluation", "", "compiled synthesis, work synth or prover: a, b, c in chunks that are used again, or in three whole vectors", []string{"stream", "whole"},
+			[]string{"synth.eval", "prep", "pin"},
 			func(s *Settings) *string { return &s.Evaluation }),
 		number("inline", "A1", "direct synthesis: terms that a linear combination holds without an allocation", []string{"0", "1", "2", "4", "8"}, directPhases,
 			func(s *Settings) *int { return &s.Direct.InlineTerms }),
@@ -50,19 +52,20 @@ func axes() []Axis {
 		toggle("prefault", "A2", "direct synthesis: touch mapped vectors ahead of use", directPhases, func(s *Settings) *bool { return &s.Direct.Prefault }),
 		number("presize-chunk", "A2", "direct synthesis: bytes of a chunk", []string{"0", "4194304", "67108864"}, directPhases,
 			func(s *Settings) *int { return &s.Direct.ChunkBytes }),
-		parsed("pages", "", "compiled synthesis: pages under the witness", []string{"auto", "base", "huge"}, []string{"synth.witness"},
+		parsed("pages", "", "compiled synthesis: pages under the witness, and under whole vectors a, b, c", []string{"auto", "base", "huge"},
+			append([]string{"synth.witness"}, pinPhases...),
 			func(s *Settings) *synth.Pages { return &s.Assign.Pages }, synth.ParsePages),
 		text("bits", "", "bit-aware sums, or each bit a scalar", []string{"aware", "dense"}, bitPhases, func(s *Settings) *string { return &s.Bits }),
 		parsed("b2", "A4", "where the sum in G2 runs", []string{"auto", "sequential", "parallel", "device"}, provePhases,
 			func(s *Settings) *groth16.Place { return &s.Prove.B2.Place }, groth16.ParsePlace),
 		number("b2-threads", "A4", "threads of the sum in G2; 0 = all", []string{"0", "1", "2"}, provePhases, func(s *Settings) *int { return &s.Prove.B2.Threads }),
 		parsed("pin", "B1", "which host memory is page-locked, and when", []string{"auto", "none", "register", "register-once", "pool", "ring"},
-			[]string{"pin", "synth.eval", "ntt.quotient"}, func(s *Settings) *pinning.Policy { return &s.Prove.Pinning.Policy }, pinning.ParsePolicy),
+			pinPhases, func(s *Settings) *pinning.Policy { return &s.Prove.Pinning.Policy }, pinning.ParsePolicy),
 		number64("pin-chunk", "B1", "bytes of one registration or of a ring's chunk; 0 = choose", []string{"0", "16777216", "67108864"},
-			[]string{"pin", "synth.eval", "ntt.quotient"}, func(s *Settings) *int64 { return &s.Prove.Pinning.ChunkBytes }),
-		number("pin-ring", "B1", "chunks of a ring; 0 = choose", []string{"0", "2", "4"}, []string{"pin", "synth.eval", "ntt.quotient"},
+			pinPhases, func(s *Settings) *int64 { return &s.Prove.Pinning.ChunkBytes }),
+		number("pin-ring", "B1", "chunks of a ring; 0 = choose", []string{"0", "2", "4"}, pinPhases,
 			func(s *Settings) *int { return &s.Prove.Pinning.RingChunks }),
-		parsed("evaluate", "", "where a, b, c are computed", []string{"auto", "host", "device"}, []string{"synth.eval", "pin", "ntt.quotient"},
+		parsed("evaluate", "", "where a, b, c are computed", []string{"auto", "host", "device"}, pinPhases,
 			func(s *Settings) *groth16.Place { return &s.Prove.Evaluate }, groth16.ParsePlace),
 		parsed("key", "", "key kept in the backend's form, or converted chunk by chunk in each call", []string{"auto", "resident", "streamed"},
 			append([]string{"key.load"}, sumPhases...), func(s *Settings) *groth16.Residence { return &s.Prove.Key.Residence }, parseResidence),
@@ -71,7 +74,9 @@ func axes() []Axis {
 		number("circuits", "", "circuits of one run", []string{"1", "2", "4", "10"}, allPhases, func(s *Settings) *int { return &s.Circuits }),
 		number("circuits-per-call", "", "circuits that share a call of the backend; 0 = choose", []string{"0", "1", "2", "4", "10"}, provePhases,
 			func(s *Settings) *int { return &s.Prove.CircuitsPerCall }),
-		number("inflight", "", "calls of the prover at the same time", []string{"1", "2", "4"}, allPhases, func(s *Settings) *int { return &s.InFlight }),
+		number("inflight", "", "circuits between the start of their witness and the end of their proof, which overlap; 0 = all witnesses before the first proof",
+			[]string{"0", "1", "2", "4"}, allPhases, func(s *Settings) *int { return &s.InFlight }),
+		number("workers", "", "calls that the prover, and so a device, gets at the same time", []string{"1", "2", "4"}, allPhases, func(s *Settings) *int { return &s.Workers }),
 		parsed("msm-kernel", "", "point additions of the host's sums", []string{"auto", "generic", "ifma"}, sumPhases,
 			func(s *Settings) *msm.Kernel { return &s.MSM.Kernel }, parseKernel),
 		parsed("ntt-kernel", "", "transforms of the host", []string{"auto", "generic", "ifma"}, []string{"ntt.quotient"},

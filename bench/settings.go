@@ -14,7 +14,8 @@ import (
 type Settings struct {
 	Backend   string // "cpu", "gpu" or "gpu-engines"
 	Synthesis string // "compiled" or "direct"
-	// Evaluation of compiled synthesis where no proof follows: "stream" (chunk by chunk) or "whole" (three vectors).
+	// Evaluation of compiled synthesis where no proof is part of the run or the witness is ready before it: "stream" (chunk by chunk; a
+	// prover then evaluates itself) or "whole" (three vectors of the host, which a prover takes).
 	Evaluation string
 	Direct     synth.DirectConfig
 	Assign     synth.AssignConfig
@@ -25,12 +26,15 @@ type Settings struct {
 	// DeviceMemory bounds the bytes held on the device, so that a small card can be imitated; 0 is what is free.
 	DeviceMemory int64
 	Circuits     int // proved by one run
-	InFlight     int // calls of the prover at the same time
+	// InFlight bounds the circuits between the start of their witness and the end of their proof, which then overlap and are proved
+	// one by one; 0 makes all witnesses before the first proof.
+	InFlight int
+	Workers  int // calls of the prover at the same time
 }
 
 // defaultSettings are one circuit, compiled, on the host.
 func defaultSettings() Settings {
-	return Settings{Backend: "cpu", Synthesis: "compiled", Evaluation: "stream", Bits: "aware", Circuits: 1, InFlight: 1}
+	return Settings{Backend: "cpu", Synthesis: "compiled", Evaluation: "stream", Bits: "aware", Circuits: 1, Workers: 1}
 }
 
 // Validate refuses values out of range.
@@ -51,8 +55,10 @@ func (s Settings) Validate() error {
 		return fmt.Errorf("%d bytes of device memory", s.DeviceMemory)
 	case s.Circuits < 1 || s.Circuits > 1<<10:
 		return fmt.Errorf("%d circuits", s.Circuits)
-	case s.InFlight < 1 || s.InFlight > 1<<10:
+	case s.InFlight < 0 || s.InFlight > 1<<10:
 		return fmt.Errorf("%d in flight", s.InFlight)
+	case s.Workers < 1 || s.Workers > 1<<10:
+		return fmt.Errorf("%d workers", s.Workers)
 	}
 	return nil
 }

@@ -35,6 +35,7 @@ type Outcome struct {
 type workload struct {
 	shape string
 	prove bool
+	ready bool // witnesses are made once for each arm, before its first run
 	sys   *synth.System
 	cases []shapes.Case
 	key   *groth16.ProvingKey
@@ -73,20 +74,22 @@ func circuitsOf(ctx context.Context, shape string, n int) (synth.Circuit, []shap
 
 // newWorkload compiles the shape and makes values for n circuits; with prove it opens or makes a key in dir.
 func newWorkload(ctx context.Context, shape string, n int, prove bool, dir string) (*workload, error) {
-	blank, cases, err := circuitsOf(ctx, shape, n)
+	w := &workload{shape: shape, prove: prove}
+	return w, w.load(ctx, n, dir, nil)
+}
+
+// load compiles the shape, makes values for n circuits, and opens or makes the key; maker, if not nil, makes its points.
+func (w *workload) load(ctx context.Context, n int, dir string, maker groth16.FixedBase) error {
+	blank, cases, err := circuitsOf(ctx, w.shape, n)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	w := &workload{shape: shape, prove: prove, cases: cases}
-	if w.sys, err = synth.Compile(ctx, blank); err != nil {
-		return nil, err
+	w.cases = cases
+	if w.sys, err = synth.Compile(ctx, blank); err != nil || !w.prove {
+		return err
 	}
-	if prove {
-		if w.key, err = benchKey(ctx, w.sys, shape, dir); err != nil {
-			return nil, err
-		}
-	}
-	return w, nil
+	w.key, err = benchKey(ctx, w.sys, w.shape, dir, maker)
+	return err
 }
 
 func (w *workload) close() error {
@@ -98,7 +101,7 @@ func (w *workload) close() error {
 }
 
 // benchKey is a key with a published trapdoor, good for measurements only, kept in dir (default: the user's cache).
-func benchKey(ctx context.Context, sys *synth.System, shape, dir string) (*groth16.ProvingKey, error) {
+func benchKey(ctx context.Context, sys *synth.System, shape, dir string, maker groth16.FixedBase) (*groth16.ProvingKey, error) {
 	if dir == "" {
 		cache, err := os.UserCacheDir()
 		if err != nil {
@@ -123,7 +126,7 @@ func benchKey(ctx context.Context, sys *synth.System, shape, dir string) (*groth
 		return nil, err
 	}
 	fmt.Fprintf(os.Stderr, "bench: making a forgeable key for %s in %s\n", shape, dir)
-	return groth16.SetupFile(ctx, sys, path, groth16.SetupOptions{Trapdoor: groth16.DevTrapdoor("filgroth-bench-" + shape)})
+	return groth16.SetupFile(ctx, sys, path, groth16.SetupOptions{Trapdoor: groth16.DevTrapdoor("filgroth-bench-" + shape), FixedBase: maker})
 }
 
 // bound is an arm ready to run.
@@ -133,6 +136,7 @@ type bound struct {
 	prover groth16.Prover
 	seen   *sumsSeen
 	free   closer
+	ready  []*synth.Assignment // where the witnesses are not part of the runs
 }
 
 // bind prepares an arm. A value that this machine or backend cannot run is groth16.ErrUnavailable or msm.ErrUnavailable.
@@ -149,8 +153,13 @@ func (w *workload) bind(ctx context.Context, s Settings) (*bound, error) {
 		return nil, err
 	}
 	b.seen, b.free = &sumsSeen{Backend: backend}, free
-	b.prover, err = groth16.NewProver(ctx, b.seen, w.sys, w.key, s.Prove)
-	return b, err
+	if b.prover, err = groth16.NewProver(ctx, b.seen, w.sys, w.key, s.Prove); err == nil && w.ready {
+		err = b.prepare(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, b.close())
+	}
+	return b, nil
 }
 
 // synthBytes estimates the memory of a run's synthesis. Vectors that grow by appending hold their last copy, the one before it, and
@@ -163,7 +172,7 @@ func (w *workload) synthBytes(s Settings) int64 {
 		n += (3*rows + aux) * 32 * 5 / 2
 	case s.Synthesis == "direct":
 		n += (3*rows + aux) * 32
-	case !w.prove && s.Evaluation == "whole":
+	case (!w.prove || w.ready) && s.Evaluation == "whole":
 		n += 3 * rows * 32
 	}
 	return n * int64(s.Circuits)
@@ -177,7 +186,7 @@ func (b *bound) close() error {
 	if b.free != nil {
 		err = errors.Join(err, b.free())
 	}
-	return err
+	return errors.Join(err, closeAssignments(b.ready))
 }
 
 // isUnavailable says whether an error only means that this machine cannot.
@@ -194,6 +203,7 @@ func (b *bound) run(ctx context.Context) (*Outcome, error) {
 		return nil, fmt.Errorf("%d circuits, %d prepared", n, len(b.w.cases))
 	}
 	as := make([]*synth.Assignment, n)
+	copy(as, b.ready)
 	var results []groth16.Result
 	if b.seen != nil {
 		b.seen.reset()
@@ -201,17 +211,8 @@ func (b *bound) run(ctx context.Context) (*Outcome, error) {
 	var out Outcome
 	var err error
 	b.w.gpus.resetPeaks()
-	out.Cost, err = measure(func() error {
-		for i := range as {
-			var err error
-			if as[i], err = b.assign(sctx, b.w.cases[i].Circuit); err != nil {
-				return err
-			}
-		}
-		if !b.w.prove {
-			return b.evaluate(sctx, as)
-		}
-		results, err = b.proveAll(sctx, as)
+	out.Cost, err = measure(func() (err error) {
+		results, err = b.work(sctx, as)
 		return err
 	})
 	held := b.w.gpus.held()
@@ -220,12 +221,39 @@ func (b *bound) run(ctx context.Context) (*Outcome, error) {
 		out.Records = rec.Records()
 		out.Checks, err = b.check(ctx, as, results)
 	}
+	if b.ready == nil && !b.overlapped() {
+		err = errors.Join(err, closeAssignments(as))
+	}
+	return &out, err
+}
+
+// work is what a run measures: as is filled, or ready.
+func (b *bound) work(ctx context.Context, as []*synth.Assignment) ([]groth16.Result, error) {
+	if b.overlapped() {
+		return b.overlap(ctx, as)
+	}
+	for i := range as {
+		if as[i] != nil {
+			continue
+		}
+		var err error
+		if as[i], err = b.assign(ctx, b.w.cases[i].Circuit); err != nil {
+			return nil, err
+		}
+	}
+	if !b.w.prove {
+		return nil, b.evaluate(ctx, as)
+	}
+	return b.proveAll(ctx, as)
+}
+
+func closeAssignments(as []*synth.Assignment) (err error) {
 	for _, a := range as {
 		if a != nil {
 			err = errors.Join(err, a.Close())
 		}
 	}
-	return &out, err
+	return err
 }
 
 func (b *bound) assign(ctx context.Context, c synth.Circuit) (*synth.Assignment, error) {
@@ -251,7 +279,7 @@ func (b *bound) evaluate(ctx context.Context, as []*synth.Assignment) error {
 			}
 			continue
 		}
-		buf, err := pinning.AllocWith(3*n*32, "a, b, c", pinning.Options{HugePages: b.s.Assign.Pages != synth.PagesBase})
+		buf, err := pinning.AllocWith(3*n*32, "a, b, c", pinning.Options{HugePages: b.s.Assign.Pages != synth.PagesBase, BasePages: b.s.Assign.Pages == synth.PagesBase})
 		if err != nil {
 			return err
 		}
@@ -275,9 +303,9 @@ func (b *bound) stream(ctx context.Context, a *synth.Assignment, f func(a, b, c 
 	})
 }
 
-// proveAll spreads the assignments over the calls in flight.
+// proveAll spreads the assignments over the workers.
 func (b *bound) proveAll(ctx context.Context, as []*synth.Assignment) ([]groth16.Result, error) {
-	calls := min(b.s.InFlight, len(as))
+	calls := min(b.s.Workers, len(as))
 	out := make([]groth16.Result, len(as))
 	g, gctx := errgroup.WithContext(ctx)
 	for i := range calls {

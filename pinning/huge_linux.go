@@ -3,3 +3,5 @@ package pinning
 import "golang.org/x/sys/unix"
 
 func adviseHuge(b []byte) { _ = unix.Madvise(b, unix.MADV_HUGEPAGE) }
+
+func adviseBase(b []byte) { _ = unix.Madvise(b, unix.MADV_NOHUGEPAGE) }

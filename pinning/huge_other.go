@@ -3,3 +3,5 @@
 package pinning
 
 func adviseHuge([]byte) {}
+
+func adviseBase([]byte) {}

@@ -4,6 +4,8 @@ package pinning
 type Options struct {
 	// HugePages asks for transparent huge pages (madvise); where the system has none it has no effect.
 	HugePages bool
+	// BasePages asks for ordinary pages even where the system gives huge ones unasked. Not with HugePages.
+	BasePages bool
 	// Prefault touches every page before Alloc returns, so that no fault happens later.
 	Prefault bool
 }
@@ -16,6 +18,8 @@ func AllocWith(n int, purpose string, o Options) (*Buffer, error) {
 	}
 	if o.HugePages {
 		adviseHuge(b.mem)
+	} else if o.BasePages {
+		adviseBase(b.mem)
 	}
 	if o.Prefault {
 		Prefault(b.mem)
