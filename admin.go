@@ -158,5 +158,6 @@ func (e *Engine) Evict(kind Kind, size vanilla.SectorSize) (was bool, freed int6
 	delete(e.keys.entries, s)
 	e.keys.evicted++
 	e.keys.mu.Unlock()
-	return true, freed, k.close()
+	spare := e.spare.held(k)
+	return true, freed + spare, k.close()
 }

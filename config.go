@@ -33,6 +33,11 @@ type Config struct {
 
 	// Backends compute the sums, each a device with a queue of its own; none is the CPU.
 	Backends []NamedBackend
+	// Retries is how often a partition that failed on a backend by a fault that may pass goes back to it before it is left
+	// to the others: a device that lost one kernel does the work again in a second, the CPU needs minutes for it. 0 is once,
+	// negative never. Wrong results, panics and what the backend cannot run (groth16.ErrUnavailable and the like) are not tried
+	// again there; an error with a method Transient() bool says so itself.
+	Retries int
 	// NoFallback makes a failure of all Backends an error instead of a run on the CPU.
 	NoFallback bool
 	// Prover is handed to every session.
@@ -48,6 +53,9 @@ type Config struct {
 	// group allows. A partition that does not fit into it is an error at once. What the CPU takes where it stands in for a
 	// failed device is compared with it, not reserved.
 	HostMemory int64
+	// WitnessIdle is how long the memory of a witness is kept after its use for the next one of the same circuit, within
+	// HostMemory; 0 is a minute, negative keeps none.
+	WitnessIdle time.Duration
 	// KeyMemory bounds the bytes of keys and systems kept loaded while idle; 0 is half of HostMemory.
 	KeyMemory int64
 	// AgeingStep is the waiting time that raises a job's urgency by one priority; 0 is 30 s.
@@ -139,6 +147,12 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.KeyMemory == 0 {
 		c.KeyMemory = c.HostMemory / 2
+	}
+	if c.WitnessIdle == 0 {
+		c.WitnessIdle = time.Minute
+	}
+	if c.Retries == 0 {
+		c.Retries = 1
 	}
 	if c.AgeingStep == 0 {
 		c.AgeingStep = 30 * time.Second

@@ -20,7 +20,8 @@ type task struct {
 	key      *keyEntry
 	asg      *synth.Assignment
 	priority sched.Priority
-	tried    map[string]bool // backends that failed on it
+	tried    map[string]bool // backends that failed on it for good
+	fails    map[string]int
 	attempts []Attempt
 	done     chan taskResult
 }
@@ -33,7 +34,7 @@ type taskResult struct {
 	err      error
 }
 
-// Attempt is one failed try of a partition on a backend.
+// Attempt is one failed try of a partition on a backend. Several may be of the same: see Config.Retries.
 type Attempt struct {
 	Backend string
 	Err     error
@@ -45,6 +46,7 @@ type dispatcher struct {
 	queue    *sched.Queue[*task]
 	backends []*worker
 	memory   int64 // host bytes that there are in all
+	retries  int   // after the first failure on a backend
 	wg       sync.WaitGroup
 	stop     context.CancelFunc
 	ctx      context.Context
@@ -67,7 +69,7 @@ type worker struct {
 
 func newDispatcher(cfg Config) (*dispatcher, error) {
 	ctx, stop := context.WithCancel(context.Background())
-	d := &dispatcher{queue: sched.NewQueue[*task](cfg.AgeingStep, nil), memory: cfg.HostMemory, ctx: ctx, stop: stop}
+	d := &dispatcher{queue: sched.NewQueue[*task](cfg.AgeingStep, nil), memory: cfg.HostMemory, retries: cfg.Retries, ctx: ctx, stop: stop}
 	for _, b := range cfg.Backends {
 		d.backends = append(d.backends, &worker{name: b.Name, backend: b.Backend, config: cfg.Prover})
 	}
@@ -108,7 +110,7 @@ func (d *dispatcher) close() {
 // assignment is free for closing when submit returns.
 func (d *dispatcher) submit(t *task) taskResult {
 	t.done = make(chan taskResult, 1)
-	t.tried = map[string]bool{}
+	t.tried, t.fails = map[string]bool{}, map[string]int{}
 	if err := d.queue.Push(t, t.priority); err != nil {
 		return taskResult{err: ErrClosed}
 	}
@@ -123,7 +125,7 @@ func (d *dispatcher) submit(t *task) taskResult {
 	return <-t.done
 }
 
-// may says whether w may run t: it has not failed on it, and a fallback only gets what all the others failed on.
+// may says whether w may run t: it has not given up on it, and a fallback only gets what all the others failed on.
 func (d *dispatcher) may(w *worker, t *task) bool {
 	if t.tried[w.name] {
 		return false
@@ -162,7 +164,7 @@ func (w *worker) count(n int, worked time.Duration) {
 }
 
 // run proves the tasks with one call. A task whose own context has ended gets that error; one that failed for another
-// reason goes back into the queue for the other backends.
+// reason goes back into the queue, for this backend again if it may have been a passing fault, else for the others.
 func (d *dispatcher) run(w *worker, tasks []*task) {
 	ctx, cancel := anyAlive(tasks)
 	defer cancel()
@@ -178,7 +180,8 @@ func (d *dispatcher) run(w *worker, tasks []*task) {
 		default:
 			w.note(r.Err)
 			t.attempts = append(t.attempts, Attempt{w.name, r.Err})
-			t.tried[w.name] = true
+			t.fails[w.name]++
+			t.tried[w.name] = t.fails[w.name] > d.retries || !transient(r.Err)
 			d.requeue(t)
 		}
 	}
@@ -205,6 +208,25 @@ func (d *dispatcher) requeue(t *task) {
 	t.done <- taskResult{err: &BackendError{t.attempts}, attempts: t.attempts}
 }
 
+// transient says whether what failed may well work when it is done again in the same place. A wrong proof is not that: it
+// belongs on other hardware.
+func transient(err error) bool {
+	var says interface{ Transient() bool }
+	if errors.As(err, &says) {
+		return says.Transient()
+	}
+	for _, lasting := range []error{groth16.ErrSelfCheck, groth16.ErrBackend, groth16.ErrUnavailable, groth16.ErrConfig, groth16.ErrKey,
+		groth16.ErrDimension, groth16.ErrClosed, pinning.ErrBudget, errPanic} {
+		if errors.Is(err, lasting) {
+			return false
+		}
+	}
+	return true
+}
+
+// errPanic: a backend panicked.
+var errPanic = errors.New("filgroth: panic in a backend")
+
 func (w *worker) note(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -227,7 +249,7 @@ func (d *dispatcher) prove(ctx context.Context, w *worker, tasks []*task) (res [
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			res = all(fmt.Errorf("filgroth: panic in backend %s: %v", w.name, p))
+			res = all(fmt.Errorf("%w: %s: %v", errPanic, w.name, p))
 		}
 	}()
 	prover, err := tasks[0].key.prover(ctx, w)

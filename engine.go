@@ -2,6 +2,7 @@ package filgroth
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,6 +28,7 @@ type Engine struct {
 	inFlight *sched.Sem // partitions between witness and proof
 	urgent   *sched.Sem // the same for PriorityHigh and above
 	witness  *sched.Sem // witnesses being made
+	spare    *witnessPool
 	jobs     jobs
 	running  sync.WaitGroup // calls and jobs; added to under jobs.mu while not closed
 	closed   atomic.Bool
@@ -48,7 +50,8 @@ func New(cfg Config) (*Engine, error) {
 		witness:  sched.NewSem(2, cfg.AgeingStep, nil),
 		jobs:     jobs{now: map[[32]byte]*job{}},
 	}
-	e.keys = &keyStore{load: e.loadKey, budget: cfg.KeyMemory, entries: map[circuitSpec]*keyEntry{}}
+	e.spare = &witnessPool{host: e.host, limit: cfg.PartitionsInFlight, idle: cfg.WitnessIdle}
+	e.keys = &keyStore{load: e.loadKey, spare: e.spare, budget: cfg.KeyMemory, entries: map[circuitSpec]*keyEntry{}}
 	e.vks.m, e.srs.m = map[circuitSpec]*shared[*groth16.VerifyingKey]{}, map[int]*shared[*aggregate.SRS]{}
 	if e.dispatch, err = newDispatcher(cfg); err != nil {
 		return nil, err
@@ -96,7 +99,7 @@ func (e *Engine) Close() error {
 	e.kill()
 	e.running.Wait()
 	e.dispatch.close()
-	return e.keys.closeAll()
+	return errors.Join(e.keys.closeAll(), e.spare.close())
 }
 
 func (e *Engine) progress(p Progress) {
@@ -131,8 +134,11 @@ type Status struct {
 	Queued, Waiting int
 	Backends        []BackendStatus
 	Keys            KeyStats
-	Host            pinning.BudgetStats
-	Buffers         []pinning.Use
+	// Host counts what partitions have reserved. Spare is memory that gives way to them, so that both together are within
+	// Host.Total.
+	Host    pinning.BudgetStats
+	Spare   SpareStats
+	Buffers []pinning.Use
 }
 
 // BackendStatus counts what a backend has done.
@@ -151,7 +157,7 @@ func (e *Engine) Status() Status {
 	n := len(e.jobs.now)
 	e.jobs.mu.Unlock()
 	s := Status{Jobs: n, Queued: e.dispatch.queue.Len(), Waiting: e.inFlight.Waiting() + e.urgent.Waiting(), Keys: e.keys.stats(),
-		Host: e.host.Stats(), Buffers: pinning.Live()}
+		Host: e.host.Stats(), Spare: e.spare.stats(), Buffers: pinning.Live()}
 	for _, w := range e.dispatch.backends {
 		w.mu.Lock()
 		s.Backends = append(s.Backends, BackendStatus{w.name, w.fallback, w.busy, w.proofs, w.failed, w.working, w.last})

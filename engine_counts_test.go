@@ -72,7 +72,9 @@ func TestWitnessesInFlight(t *testing.T) {
 	w := newSimWindow(t, 9) // five partitions
 	for _, limit := range []int{1, 3} {
 		b := &stepped{Backend: testCPU(), token: make(chan struct{})}
-		e := developer(t, func(c *Config) { c.Backends, c.PartitionsInFlight = []NamedBackend{{"gpu0", b}}, limit })
+		e := developer(t, func(c *Config) {
+			c.Backends, c.PartitionsInFlight, c.WitnessIdle = []NamedBackend{{"gpu0", b}}, limit, -1
+		})
 		done := make(chan error)
 		go func() { _, _, err := w.prove(named("", PriorityNormal), e, 1, 9); done <- err }()
 		for i := range 5 {

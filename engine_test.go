@@ -3,6 +3,7 @@ package filgroth
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -194,7 +195,11 @@ func TestFallback(t *testing.T) {
 		require.Len(t, proof.Bytes, groth16.ProofSize)
 		p := rep.Partitions[0]
 		require.Equal(t, "cpu", p.Backend, name)
-		require.Len(t, p.Attempts, 1)
+		attempts := 1
+		if name == "error" {
+			attempts = 2 // what may pass is tried once more in the same place
+		}
+		require.Len(t, p.Attempts, attempts)
 		require.Equal(t, "gpu0", p.Attempts[0].Backend)
 		switch name {
 		case "error":
@@ -205,7 +210,7 @@ func TestFallback(t *testing.T) {
 			require.ErrorIs(t, p.Attempts[0].Err, groth16.ErrSelfCheck)
 		}
 		st := e.Status()
-		require.Equal(t, int64(1), st.Backends[0].Failed)
+		require.Equal(t, int64(attempts), st.Backends[0].Failed)
 		require.Equal(t, int64(1), st.Backends[1].Proofs)
 		require.NoError(t, e.Close())
 
@@ -213,7 +218,61 @@ func TestFallback(t *testing.T) {
 		_, _, err = job(context.Background(), e)
 		var be *BackendError
 		require.ErrorAs(t, err, &be, name)
-		require.Len(t, be.Attempts, 1)
+		require.Len(t, be.Attempts, attempts)
+		require.NoError(t, e.Close())
+	}
+}
+
+// lasting says of itself whether it may pass.
+type lasting bool
+
+func (l lasting) Error() string   { return "lasting" }
+func (l lasting) Transient() bool { return !bool(l) }
+
+// A fault that may pass costs one more call of the same backend and no work of the CPU, in the middle of a job too; both are
+// in the report.
+func TestPassingFaultIsTriedAgainInPlace(t *testing.T) {
+	w := newSimWindow(t, 7) // four partitions
+	for _, c := range []struct {
+		name    string
+		retries int
+		err     error
+		backend string
+		calls   int64
+	}{
+		{"by itself", 0, errors.New("a kernel failed"), "gpu0", 5},
+		{"it says so", 0, lasting(false), "gpu0", 5},
+		{"it says that it lasts", 0, lasting(true), "cpu", 4},
+		{"never", -1, errors.New("a kernel failed"), "cpu", 4},
+		{"cannot", 0, fmt.Errorf("%w: no room", groth16.ErrUnavailable), "cpu", 4},
+		{"too much", 0, &pinning.BudgetError{}, "cpu", 4},
+	} {
+		f := &faulty{Backend: testCPU(), fail: func(call int64) error {
+			if call == 3 {
+				return c.err
+			}
+			return nil
+		}}
+		e := developer(t, func(x *Config) { x.Backends, x.Retries = []NamedBackend{{"gpu0", f}}, c.retries })
+		proof, rep, err := w.prove(context.Background(), e, 1, 7)
+		require.NoError(t, err, c.name)
+		ok, err := e.VerifyWindowPoSt(context.Background(), w.randomness, *proof, w.sectors)
+		require.NoError(t, err)
+		require.True(t, ok)
+		failed := 0
+		for _, p := range rep.Partitions {
+			if len(p.Attempts) == 0 {
+				require.Equal(t, "gpu0", p.Backend)
+				continue
+			}
+			failed++
+			require.Len(t, p.Attempts, 1)
+			require.Equal(t, "gpu0", p.Attempts[0].Backend)
+			require.ErrorIs(t, p.Attempts[0].Err, c.err)
+			require.Equal(t, c.backend, p.Backend, c.name)
+		}
+		require.Equal(t, 1, failed, c.name)
+		require.Equal(t, c.calls, f.calls.Load(), c.name)
 		require.NoError(t, e.Close())
 	}
 }

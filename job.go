@@ -215,12 +215,16 @@ func (p *partition) prove(ctx context.Context, witnessed func()) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	defer mem.Release()
-	asg, err := p.witness(ctx)
+	into, err := p.e.spare.take(p.key)
+	if err != nil {
+		mem.Release()
+		return nil, err
+	}
+	defer func() { _ = p.e.spare.put(p.key, into, mem) }() // an unmap that fails takes no proof away
+	asg, err := p.witness(ctx, into)
 	if err != nil {
 		return nil, err
 	}
-	defer asg.Close()
 	witnessed()
 	res := p.e.dispatch.submit(&task{ctx: ctx, key: p.key, asg: asg, priority: sched.Priority(p.r.priority)})
 	p.report.Attempts = res.attempts
@@ -234,8 +238,8 @@ func (p *partition) prove(ctx context.Context, witnessed func()) ([]byte, error)
 }
 
 // witness assigns the circuit and compares its public inputs with those that the verifier will use: a vanilla proof of
-// something else is found before the expensive part.
-func (p *partition) witness(ctx context.Context) (*synth.Assignment, error) {
+// something else is found before the expensive part. It takes the memory of into, which stays the caller's.
+func (p *partition) witness(ctx context.Context, into *synth.Assignment) (*synth.Assignment, error) {
 	release, err := p.e.witness.Acquire(ctx, sched.Priority(p.r.priority))
 	if err != nil {
 		return nil, err
@@ -245,14 +249,11 @@ func (p *partition) witness(ctx context.Context) (*synth.Assignment, error) {
 	if err != nil {
 		return nil, err
 	}
-	asg, err := synth.AssignWitness(ctx, c, p.key.system, synth.AssignConfig{Threads: p.e.cfg.Threads})
+	asg, err := synth.AssignWitness(ctx, c, p.key.system, synth.AssignConfig{Threads: p.e.cfg.Threads, Into: into})
 	if err != nil {
 		return nil, err
 	}
-	if err := p.checkPublic(asg); err != nil {
-		return nil, errors.Join(err, asg.Close())
-	}
-	return asg, nil
+	return asg, p.checkPublic(asg)
 }
 
 func (p *partition) checkPublic(asg *synth.Assignment) error {

@@ -17,6 +17,7 @@ import (
 // keyEntry is a circuit with its compiled system, its key, and the provers bound to it. It is loaded once and shared.
 type keyEntry struct {
 	spec   circuitSpec
+	spare  *witnessPool
 	ready  chan struct{} // closed when loaded or failed
 	err    error
 	system *synth.System
@@ -52,6 +53,7 @@ func (b *boundProver) bound() bool {
 // goes first, one in use never.
 type keyStore struct {
 	load   func(ctx context.Context, s circuitSpec) (*synth.System, *groth16.ProvingKey, error)
+	spare  *witnessPool
 	budget int64
 
 	mu      sync.Mutex
@@ -91,7 +93,7 @@ func (k *keyStore) acquire(ctx context.Context, s circuitSpec) (*keyEntry, func(
 			}
 			return nil, nil, e.err
 		}
-		e = &keyEntry{spec: s, ready: make(chan struct{}), users: 1, provers: map[string]*boundProver{}}
+		e = &keyEntry{spec: s, spare: k.spare, ready: make(chan struct{}), users: 1, provers: map[string]*boundProver{}}
 		k.entries[s] = e
 		k.loads++
 		k.mu.Unlock()
@@ -195,7 +197,7 @@ func (e *keyEntry) close() error {
 	provers := e.provers
 	e.provers = map[string]*boundProver{}
 	e.mu.Unlock()
-	var errs []error
+	errs := []error{e.spare.drop(e)}
 	for _, b := range provers {
 		<-b.ready
 		if b.prover != nil {
@@ -254,7 +256,7 @@ func (e *keyEntry) bind(ctx context.Context, w *worker, b *boundProver) {
 	defer close(b.ready)
 	defer func() {
 		if p := recover(); p != nil {
-			b.prover, b.err = nil, fmt.Errorf("filgroth: panic while backend %s was bound: %v", w.name, p)
+			b.prover, b.err = nil, fmt.Errorf("%w: while %s was bound: %v", errPanic, w.name, p)
 		}
 		e.mu.Lock()
 		defer e.mu.Unlock()
