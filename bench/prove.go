@@ -211,20 +211,21 @@ func (s *proveSession) run(ctx context.Context, jobs []proveJob, last bool) (err
 
 // preload binds the key, a second time if it had to be made: what counts is a key that is there.
 func (s *proveSession) preload(ctx context.Context, e *filgroth.Engine) error {
-	load := func() (c Cost, err error) {
-		rec := span.NewRecorder()
-		c, err = measure(func() error { _, err := e.Preload(span.With(ctx, rec), s.f.kind, s.f.size); return err })
-		s.out.Loaded = sentBytes(rec.Records(), "key.load")
-		return c, err
+	load := func() (Cost, error) {
+		return measure(func() error { _, err := e.Preload(ctx, s.f.kind, s.f.size); return err })
 	}
 	c, err := load()
 	if err == nil && s.made.Load() {
-		s.r.Make = &c
+		made := c
+		s.r.Make = &made
 		if _, _, err = e.Evict(s.f.kind, s.f.size); err == nil {
 			c, err = load()
 		}
 	}
 	s.out.Preload = c
+	for _, k := range e.Keys() {
+		s.out.Key = k.FileBytes
+	}
 	if s.r.Start == 0 && err == nil {
 		s.r.Start = time.Since(processStart).Seconds() - s.r.Input
 		if s.r.Make != nil {

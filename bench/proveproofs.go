@@ -81,7 +81,7 @@ func (s *proveSession) sustained(ctx context.Context, e *filgroth.Engine, jobs [
 	for _, x := range span.Summarize(records) {
 		s.out.Phases[x.Lane+" "+x.Name] += x.Sum.Seconds()
 	}
-	s.out.Busy, s.out.Sent = busyShare(records), sentBytes(records, "")
+	s.out.Busy, s.out.Sent = busyShare(records), sentBytes(records)
 	return err
 }
 

@@ -48,7 +48,7 @@ type ProveRun struct {
 	PerProof   float64            `json:"per_proof_s"`
 	Busy       map[string]float64 `json:"busy_share"`      // of each device, first to last kernel of the sustained run
 	Sent       map[string]int64   `json:"sent_bytes"`      // to each device in the sustained run
-	Loaded     map[string]int64   `json:"key_bytes"`       // key sent to each device by the preload
+	Key        int64              `json:"key_bytes"`       // of the key's file, which the preload sends to each device or maps
 	HostPeak   int64              `json:"host_peak_bytes"` // anonymous and page-locked memory
 	DevicePeak map[string]int64   `json:"device_peak_bytes"`
 	Phases     map[string]float64 `json:"phase_s"` // of the sustained run: open time by name, all partitions together
@@ -110,9 +110,9 @@ func (r *ProveRun) print(w io.Writer) {
 		fmt.Fprintf(w, "  per proof      %8.3f s over %d jobs\n", r.PerProof, r.Jobs)
 	}
 	for _, k := range sortedKeys(r.DevicePeak) {
-		fmt.Fprintf(w, "  %s           busy %.1f %%, memory %s, sent %s, key %s\n", k, 100*r.Busy[k], bytesString(r.DevicePeak[k]), bytesString(r.Sent[k]), bytesString(r.Loaded[k]))
+		fmt.Fprintf(w, "  %s           busy %.1f %%, memory %s, sent %s\n", k, 100*r.Busy[k], bytesString(r.DevicePeak[k]), bytesString(r.Sent[k]))
 	}
-	fmt.Fprintf(w, "  host memory    %s at peak\n", bytesString(r.HostPeak))
+	fmt.Fprintf(w, "  host memory    %s at peak; key %s\n", bytesString(r.HostPeak), bytesString(r.Key))
 	for _, k := range sortedKeys(r.Phases) {
 		fmt.Fprintf(w, "    %-24s %9.3f s\n", k, r.Phases[k])
 	}
@@ -155,11 +155,11 @@ func kernels(name string) bool {
 	return true
 }
 
-// sentBytes adds up what the spans of each device's lane say they sent; only looks at spans of that name if it is set.
-func sentBytes(records []span.Record, only string) map[string]int64 {
+// sentBytes adds up what the spans of each device's lane say they sent.
+func sentBytes(records []span.Record) map[string]int64 {
 	out := map[string]int64{}
 	for _, x := range records {
-		if strings.HasPrefix(x.Lane, "gpu") && (x.Name == only || only == "" && (x.Name == "key.load" || x.Name == "prep")) {
+		if strings.HasPrefix(x.Lane, "gpu") && (x.Name == "key.load" || x.Name == "prep") {
 			out[x.Lane] += x.Bytes
 		}
 	}

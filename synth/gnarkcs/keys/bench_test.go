@@ -3,6 +3,7 @@
 package keys_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"syscall"
@@ -18,6 +19,7 @@ import (
 	"github.com/consensys/gnark/frontend/cs/r1cs"
 	"github.com/stretchr/testify/require"
 
+	"github.com/filgroth/filgroth/gpu"
 	"github.com/filgroth/filgroth/groth16"
 	"github.com/filgroth/filgroth/synth/gnarkcs"
 	"github.com/filgroth/filgroth/synth/gnarkcs/keys"
@@ -153,6 +155,10 @@ func benchProve(b *testing.B, kind string, log int) {
 		{name: "gnark", prove: func() error { return gnarkProve(ccs.(*cs.R1CS), pk, full) }},
 		{name: "solved", prove: func() error { _, _, err := p.Prove(b.Context(), solved); return err }},
 	}
+	if s, closeDevice := deviceSide(b, c, k, full); s != nil {
+		defer closeDevice()
+		sides = append(sides, s)
+	}
 	b.Run("turns", func(b *testing.B) {
 		for _, s := range sides {
 			require.NoError(b, s.prove()) // once unmeasured: pages, tables
@@ -168,10 +174,37 @@ func benchProve(b *testing.B, kind string, log int) {
 			b.ReportMetric(median(s.times), s.name+"-ms")
 			b.ReportMetric(median(s.cpu), s.name+"-cpu-ms")
 		}
+		if len(sides) > 3 {
+			b.ReportMetric(median(sides[1].times)/median(sides[3].times), "gnark/gpu")
+		}
 		b.ReportMetric(median(sides[1].times)/median(sides[0].times), "gnark/ours")
 		b.ReportMetric(median(sides[1].cpu)/median(sides[0].cpu), "gnark/ours-cpu")
 		b.ReportMetric(float64(c.System().Fields())/float64(c.System().Aux()), "fields/aux")
 	})
+}
+
+// deviceSide is ours on the first GPU, nil without one.
+func deviceSide(b *testing.B, c *gnarkcs.Circuit, k *groth16.ProvingKey, full witness.Witness) (_ *benchSide, closeDevice func()) {
+	d, err := gpu.Open(gpu.Options{})
+	if errors.Is(err, gpu.ErrNoLibrary) || errors.Is(err, gpu.ErrNoDriver) || errors.Is(err, gpu.ErrNoDevice) {
+		return nil, nil
+	}
+	require.NoError(b, err)
+	p, err := groth16.NewProver(b.Context(), d, c.System(), k, groth16.Config{})
+	require.NoError(b, err)
+	closeDevice = func() {
+		require.NoError(b, p.Close())
+		require.NoError(b, d.Close())
+	}
+	return &benchSide{name: "gpu", prove: func() error {
+		a, err := c.Solve(b.Context(), full)
+		if err != nil {
+			return err
+		}
+		defer a.Close()
+		_, _, err = p.Prove(b.Context(), a)
+		return err
+	}}, closeDevice
 }
 
 func gnarkProve(r *cs.R1CS, pk *gnark.ProvingKey, w witness.Witness) error {
