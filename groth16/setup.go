@@ -2,12 +2,10 @@ package groth16
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"math/big"
-	"math/bits"
 
 	bls12381 "github.com/consensys/gnark-crypto/ecc/bls12-381"
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
@@ -17,6 +15,7 @@ import (
 	"github.com/filgroth/filgroth/pinning"
 	"github.com/filgroth/filgroth/span"
 	"github.com/filgroth/filgroth/synth"
+	"golang.org/x/sync/errgroup"
 )
 
 // SetupOptions are the options of Setup; the zero value is the recommendation.
@@ -46,63 +45,78 @@ type FixedBase interface {
 // public needs a ceremony. With the same trapdoor the key is byte-equal to bellperson's. The generators are the
 // standard ones. A variable that occurs in no row is an *UnconstrainedError.
 func Setup(ctx context.Context, sys *synth.System, o SetupOptions) (*ProvingKey, error) {
-	buf, err := pinning.Alloc(int(KeySize(sys)), "proving key")
-	if err != nil {
-		return nil, err
-	}
-	w := &bufferWriter{b: buf.Bytes()}
-	if _, err := SetupTo(ctx, sys, w, o); err != nil {
-		return nil, errors.Join(err, buf.Close())
-	}
-	k, err := parseKey("", &memSource{buf.Bytes(), buf}, int64(w.n))
-	if err != nil {
-		return nil, errors.Join(err, buf.Close())
-	}
-	return recordR1CS(ctx, k, sys)
+	return withR1CS(ctx, sys, func(ctx context.Context) (*ProvingKey, error) {
+		buf, err := pinning.AllocWith(int(KeySize(sys)), "proving key", pinning.Options{HugePages: true})
+		if err != nil {
+			return nil, err
+		}
+		if _, err := setupInto(ctx, sys, memorySink(buf.Bytes()), o); err != nil {
+			return nil, errors.Join(err, buf.Close())
+		}
+		k, err := parseKey("", &memSource{buf.Bytes(), buf}, int64(buf.Len()))
+		if err != nil {
+			return nil, errors.Join(err, buf.Close())
+		}
+		return k, nil
+	})
 }
 
 // SetupFile is Setup into a parameter file, whole or not at all, which it then opens.
 func SetupFile(ctx context.Context, sys *synth.System, path string, o SetupOptions) (*ProvingKey, error) {
-	err := atomicfile.Write(path, 0o644, func(w io.Writer) error {
-		_, err := SetupTo(ctx, sys, w, o)
-		return err
+	return withR1CS(ctx, sys, func(ctx context.Context) (*ProvingKey, error) {
+		err := atomicfile.WriteAt(path, 0o644, func(w io.WriterAt) error {
+			_, err := setupInto(ctx, sys, newWriterSink(ctx, writeAt(w, o.Threads)), o)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		return OpenProvingKey(path)
 	})
-	if err != nil {
-		return nil, err
-	}
-	k, err := OpenProvingKey(path)
-	if err != nil {
-		return nil, err
-	}
-	return recordR1CS(ctx, k, sys)
 }
 
-func recordR1CS(ctx context.Context, k *ProvingKey, sys *synth.System) (*ProvingKey, error) {
-	d, err := sys.Digest(ctx)
+// SetupTo is Setup that writes the .params encoding to w and returns the verifying key.
+func SetupTo(ctx context.Context, sys *synth.System, w io.Writer, o SetupOptions) (*VerifyingKey, error) {
+	return setupInto(ctx, sys, newWriterSink(ctx, streamTo(w)), o)
+}
+
+// withR1CS records the digest of sys in the key that setup makes. It is worked out beside it, on a processor that is
+// otherwise left to wait for a device.
+func withR1CS(ctx context.Context, sys *synth.System, setup func(context.Context) (*ProvingKey, error)) (*ProvingKey, error) {
+	g, gctx := errgroup.WithContext(ctx)
+	var k *ProvingKey
+	var d synth.Digest
+	g.Go(func() (err error) {
+		d, err = sys.Digest(gctx)
+		return err
+	})
+	g.Go(func() (err error) {
+		k, err = setup(gctx)
+		return err
+	})
+	err := g.Wait()
+	if err != nil && ctx.Err() != nil {
+		err = ctx.Err()
+	}
 	if err != nil {
-		return nil, errors.Join(err, k.Close())
+		if k != nil {
+			err = errors.Join(err, k.Close())
+		}
+		return nil, err
 	}
 	k.SetR1CS(d)
 	return k, nil
 }
 
-type bufferWriter struct {
-	b []byte
-	n int
-}
-
-func (w *bufferWriter) Write(p []byte) (int, error) {
-	if len(p) > len(w.b)-w.n {
-		return 0, io.ErrShortBuffer
-	}
-	w.n += copy(w.b[w.n:], p)
-	return len(p), nil
-}
-
-// SetupTo is Setup that writes the .params encoding to w and returns the verifying key.
-func SetupTo(ctx context.Context, sys *synth.System, w io.Writer, o SetupOptions) (_ *VerifyingKey, err error) {
+// setupInto makes a key and ends the sink.
+func setupInto(ctx context.Context, sys *synth.System, sink keySink, o SetupOptions) (vk *VerifyingKey, err error) {
 	ctx, sp := span.Start(ctx, "setup")
 	defer sp.End()
+	defer func() {
+		if err = sink.flush(err); err != nil {
+			vk = nil
+		}
+	}()
 	t := new(Trapdoor)
 	defer t.Wipe()
 	if o.Trapdoor != nil {
@@ -110,11 +124,10 @@ func SetupTo(ctx context.Context, sys *synth.System, w io.Writer, o SetupOptions
 	} else if err := drawInto(t); err != nil {
 		return nil, err
 	}
-	m := sys.DomainSize()
-	if err := t.check(m); err != nil {
+	if err := t.check(sys.DomainSize()); err != nil {
 		return nil, err
 	}
-	s := &setup{sys: sys, t: t, w: w, o: o, len: SectionLengths(sys)}
+	s := &setup{sys: sys, t: t, sink: sink, o: o, len: SectionLengths(sys), section: NumSections}
 	if s.cols, err = computeColumns(ctx, sys, t, o.Threads); err != nil {
 		return nil, err
 	}
@@ -134,11 +147,11 @@ func SetupTo(ctx context.Context, sys *synth.System, w io.Writer, o SetupOptions
 		defer h.close()
 		s.o.FixedBase = h
 	}
-	vk, err := s.verifyingKey(ctx, ic)
+	vk, off, err := s.verifyingKey(ctx, ic)
 	if err != nil {
 		return nil, err
 	}
-	return vk, s.sections(ctx)
+	return vk, s.sections(ctx, off)
 }
 
 func drawInto(t *Trapdoor) error {
@@ -155,24 +168,30 @@ func drawInto(t *Trapdoor) error {
 type setup struct {
 	sys         *synth.System
 	t           *Trapdoor
-	w           io.Writer
+	sink        keySink
 	o           SetupOptions
 	cols        *columns
 	len         [NumSections]int
-	a, b        []fr.Element // scalars of the a and b sections: inputs, then aux, by density
+	a, b        *sectionScalars // inputs, then aux, by density
+	section     Section         // whose length is written
 	done, total int
 }
 
-// combine turns the columns into the scalars of the sections: l in place of the column of C, a and b compacted in place
-// of those of A and B; and those of ic.
+// combine turns the columns into the scalars of the sections, l in place of the column of C; and those of ic.
 func (s *setup) combine(ctx context.Context) (ic []fr.Element, err error) {
+	ctx, sp := span.Start(ctx, "setup.combine")
+	defer sp.End()
 	var invGamma, invDelta fr.Element
 	invGamma.Inverse(&s.t.Gamma)
 	invDelta.Inverse(&s.t.Delta)
 	mix := func(w, u, v, inv *fr.Element) {
 		var x fr.Element
-		w.Add(w, x.Mul(&s.t.Beta, u))
-		w.Add(w, x.Mul(&s.t.Alpha, v))
+		if !u.IsZero() {
+			w.Add(w, x.Mul(&s.t.Beta, u))
+		}
+		if !v.IsZero() { // of B, three in four
+			w.Add(w, x.Mul(&s.t.Alpha, v))
+		}
 		w.Mul(w, inv)
 	}
 	u, v, w := s.cols.aux[0], s.cols.aux[1], s.cols.aux[2]
@@ -192,43 +211,22 @@ func (s *setup) combine(ctx context.Context) (ic []fr.Element, err error) {
 	for i := range in[2] {
 		mix(&in[2][i], &in[0][i], &in[1][i], &invGamma)
 	}
-	all := make([]uint64, len(s.sys.BInputDensity()))
-	for i := range all {
-		all[i] = ^uint64(0)
-	}
-	if s.a, err = compactScalars("a", in[0], all, u, s.sys.ADensity()); err != nil {
-		return nil, err
-	}
-	s.b, err = compactScalars("b", in[1], s.sys.BInputDensity(), v, s.sys.BDensity())
-	return in[2], err
-}
-
-// compactScalars keeps the members of in and aux that the densities name. The result may take aux's place.
-func compactScalars(name string, in []fr.Element, inDensity []uint64, aux []fr.Element, density []uint64) ([]fr.Element, error) {
-	var head []fr.Element
-	for i := range in {
-		if inDensity[i>>6]>>(i&63)&1 == 1 {
-			head = append(head, in[i])
+	s.a = newSectionScalars(in[0], nil, u, s.sys.ADensity())
+	s.b = newSectionScalars(in[1], s.sys.BInputDensity(), v, s.sys.BDensity())
+	for name, x := range map[string]*sectionScalars{"a": s.a, "b": s.b} {
+		i, err := x.zero(ctx, s.o.Threads)
+		if err != nil {
+			return nil, err
 		}
-	}
-	n := 0
-	for w, word := range density {
-		for ; word != 0; word &= word - 1 {
-			aux[n] = aux[w<<6+bits.TrailingZeros64(word)]
-			n++
-		}
-	}
-	out := append(head, aux[:n]...)
-	for i := range out {
-		if out[i].IsZero() {
+		if i >= 0 {
 			return nil, fmt.Errorf("%w: point %d of %s is at infinity", ErrTrapdoor, i, name)
 		}
 	}
-	return out, nil
+	return in[2], nil
 }
 
-// verifyingKey makes and writes it.
-func (s *setup) verifyingKey(ctx context.Context, ic []fr.Element) (*VerifyingKey, error) {
+// verifyingKey makes and writes it. next is where the sections begin.
+func (s *setup) verifyingKey(ctx context.Context, ic []fr.Element) (_ *VerifyingKey, next int64, err error) {
 	_, _, g1, g2 := bls12381.Generators()
 	mul1 := func(e *fr.Element) (p bls12381.G1Affine) {
 		p.ScalarMultiplication(&g1, e.BigInt(new(big.Int)))
@@ -241,89 +239,24 @@ func (s *setup) verifyingKey(ctx context.Context, ic []fr.Element) (*VerifyingKe
 	t := s.t
 	vk := &VerifyingKey{AlphaG1: mul1(&t.Alpha), BetaG1: mul1(&t.Beta), BetaG2: mul2(&t.Beta), GammaG2: mul2(&t.Gamma),
 		DeltaG1: mul1(&t.Delta), DeltaG2: mul2(&t.Delta), IC: make([]bls12381.G1Affine, len(ic))}
-	for at := 0; at < len(ic); at += s.o.FixedBase.Chunk() {
-		k := ic[at:min(at+s.o.FixedBase.Chunk(), len(ic))]
+	step := max(1, s.o.FixedBase.Chunk())
+	for at := 0; at < len(ic); at += step {
+		k := ic[at:min(at+step, len(ic))]
 		raw := make([]byte, 96*len(k))
 		if err := s.o.FixedBase.G1(ctx, k, raw); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		for i := range k {
 			if err := curveio.G1(&vk.IC[at+i], raw[96*i:96*i+96]); err != nil {
-				return nil, fmt.Errorf("%w: point %d of ic: %w", ErrTrapdoor, at+i, err)
+				return nil, 0, fmt.Errorf("%w: point %d of ic: %w", ErrTrapdoor, at+i, err)
 			}
 		}
 	}
-	_, err := vk.WriteTo(s.w)
-	return vk, err
-}
-
-// sections writes the five sections.
-func (s *setup) sections(ctx context.Context) error {
-	ctx, sp := span.Start(ctx, "setup.points")
-	defer sp.End()
-	first := s.t.vanishing(s.sys.DomainSize())
-	first.Div(&first, &s.t.Delta)
-	powers := func(dst []fr.Element, from int) []fr.Element {
-		var x fr.Element
-		x.Exp(s.t.Tau, big.NewInt(int64(from)))
-		x.Mul(&x, &first)
-		for i := range dst {
-			dst[i] = x
-			x.Mul(&x, &s.t.Tau)
-		}
-		return dst
+	raw := vk.Bytes()
+	b, err := s.sink.buffer(ctx, 0, len(raw))
+	if err != nil {
+		return nil, 0, err
 	}
-	slice := func(v []fr.Element) func([]fr.Element, int) []fr.Element {
-		return func(dst []fr.Element, from int) []fr.Element { return v[from : from+len(dst)] }
-	}
-	for _, sec := range []struct {
-		s       Section
-		scalars func(dst []fr.Element, from int) []fr.Element
-	}{{SectionH, powers}, {SectionL, slice(s.cols.aux[2])}, {SectionA, slice(s.a)}, {SectionB1, slice(s.b)}, {SectionB2, slice(s.b)}} {
-		if err := s.section(ctx, sec.s, sec.scalars); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// setupPiece is how many scalars or points one worker takes at a time.
-const setupPiece = 1024
-
-// section makes and writes one section, chunk by chunk.
-func (s *setup) section(ctx context.Context, sec Section, scalars func([]fr.Element, int) []fr.Element) error {
-	n, size := s.len[sec], sec.PointSize()
-	if _, err := s.w.Write(binary.BigEndian.AppendUint32(nil, uint32(n))); err != nil {
-		return err
-	}
-	mul := s.o.FixedBase.G1
-	if sec == SectionB2 {
-		mul = s.o.FixedBase.G2
-	}
-	chunk := max(1, min(n, s.o.FixedBase.Chunk()))
-	buf := make([]byte, chunk*size)
-	k := make([]fr.Element, chunk)
-	for at := 0; at < n; at += chunk {
-		m := min(chunk, n-at)
-		err := par.Range(ctx, s.o.Threads, m, setupPiece, func(_, lo, hi int) error {
-			if v := scalars(k[lo:hi], at+lo); &v[0] != &k[lo] {
-				copy(k[lo:hi], v)
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		if err := mul(ctx, k[:m], buf[:m*size]); err != nil {
-			return err
-		}
-		if _, err := s.w.Write(buf[:m*size]); err != nil {
-			return err
-		}
-		s.done += m
-		if s.o.Progress != nil {
-			s.o.Progress(s.done, s.total)
-		}
-	}
-	return nil
+	copy(b, raw)
+	return vk, int64(len(raw)), s.sink.put(ctx, 0, b)
 }

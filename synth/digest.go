@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"slices"
 	"sync"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Digest is the streaming R1CS digest (spec/groth16.md §1.2, "R-digest"): SHA-256 over the rows in order, for A, B, C the
@@ -50,25 +52,75 @@ func (s *System) DigestCheckpoints(ctx context.Context, every int, report func(C
 	return s.digestRows(ctx, every, report)
 }
 
+// digestPiece is what the rows are hashed in: encoding, a third of the work, goes ahead on another processor.
+type digestPiece struct {
+	b    []byte
+	rows int // if not 0, there is a checkpoint behind it, of so many rows
+}
+
 func (s *System) digestRows(ctx context.Context, every int, report func(Checkpoint) error) ([]Checkpoint, error) {
+	g, gctx := errgroup.WithContext(ctx)
+	pieces, free := make(chan digestPiece), make(chan []byte, 3)
+	for range cap(free) {
+		free <- make([]byte, 0, digestBytes+1<<12)
+	}
+	g.Go(func() error {
+		defer close(pieces)
+		return s.encodeRows(gctx, every, free, pieces)
+	})
+	var cps []Checkpoint
+	g.Go(func() error {
+		h := sha256.New()
+		for p := range pieces {
+			h.Write(p.b)
+			free <- p.b[:0] // has room for all of them
+			if p.rows == 0 && s.rows != 0 {
+				continue
+			}
+			c := Checkpoint{Rows: p.rows, Digest: Digest(h.Sum(nil))}
+			cps = append(cps, c)
+			if report == nil {
+				continue
+			}
+			if err := report(c); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err := g.Wait(); err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, err
+	}
+	return cps, nil
+}
+
+// digestBytes is about the length of a piece.
+const digestBytes = 1 << 18
+
+// encodeRows sends the rows in the form that is hashed. The last piece, and each behind which there is a checkpoint, says so.
+func (s *System) encodeRows(ctx context.Context, every int, free <-chan []byte, out chan<- digestPiece) error {
 	enc := make([][32]byte, len(s.coeffs))
 	for i := range s.coeffs {
 		b := s.coeffs[i].Bytes()
 		slices.Reverse(b[:])
 		enc[i] = b
 	}
-	h := sha256.New()
-	buf := make([]byte, 0, 1<<16)
-	var cps []Checkpoint
-	point := func(rows int) error {
-		h.Write(buf)
-		buf = buf[:0]
-		c := Checkpoint{Rows: rows, Digest: Digest(h.Sum(nil))}
-		cps = append(cps, c)
-		if report != nil {
-			return report(c)
+	buf := <-free
+	send := func(rows int) error {
+		select {
+		case out <- digestPiece{buf, rows}:
+		case <-ctx.Done():
+			return ctx.Err()
 		}
-		return nil
+		select {
+		case buf = <-free:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 	err := s.EachRow(ctx, 0, s.rows, func(row int, abc [3][]RowTerm) error {
 		for k := range abc {
@@ -83,22 +135,17 @@ func (s *System) digestRows(ctx context.Context, every int, report func(Checkpoi
 				buf = append(buf, enc[t.Coef][:]...)
 			}
 		}
-		if len(buf) > 1<<15 {
-			h.Write(buf)
-			buf = buf[:0]
-		}
-		if every > 0 && (row+1)%every == 0 {
-			return point(row + 1)
+		switch {
+		case row+1 == s.rows: // below
+		case every > 0 && (row+1)%every == 0:
+			return send(row + 1)
+		case len(buf) > digestBytes:
+			return send(0)
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if len(cps) == 0 || cps[len(cps)-1].Rows != s.rows {
-		if err := point(s.rows); err != nil {
-			return nil, err
-		}
-	}
-	return cps, nil
+	return send(s.rows)
 }

@@ -239,6 +239,11 @@ func (s *System) EachRow(ctx context.Context, lo, hi int, f func(row int, abc [3
 		}
 		t := &s.templates[in.Template]
 		for r := max(0, lo-int(in.Row)); r < t.Rows && int(in.Row)+r < hi; r++ {
+			if r&(1<<12-1) == 1<<12-1 { // a system without repetition is one instance
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+			}
 			for k := range buf {
 				buf[k] = s.appendRow(buf[k][:0], t, in, &t.M[k], r)
 			}

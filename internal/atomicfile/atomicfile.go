@@ -7,11 +7,27 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // Write creates path with what write puts out: into a temporary file in the same directory, synced, then renamed. On any
 // error, and where write panics, nothing is left and an old file at path stays as it was.
 func Write(path string, perm os.FileMode, write func(w io.Writer) error) error {
+	return create(path, perm, func(f *os.File) error {
+		bw := bufio.NewWriterSize(f, 1<<20)
+		if err := write(bw); err != nil {
+			return err
+		}
+		return bw.Flush()
+	})
+}
+
+// WriteAt is Write for a file whose parts come in any order, several at a time. What is left out is zero.
+func WriteAt(path string, perm os.FileMode, write func(w io.WriterAt) error) error {
+	return create(path, perm, func(f *os.File) error { return write(f) })
+}
+
+func create(path string, perm os.FileMode, write func(f *os.File) error) error {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".tmp-*")
 	if err != nil {
@@ -36,12 +52,8 @@ func Write(path string, perm os.FileMode, write func(w io.Writer) error) error {
 }
 
 // fill writes, syncs and closes f.
-func fill(f *os.File, perm os.FileMode, write func(w io.Writer) error) error {
-	bw := bufio.NewWriterSize(f, 1<<20)
-	err := write(bw)
-	if err == nil {
-		err = bw.Flush()
-	}
+func fill(f *os.File, perm os.FileMode, write func(f *os.File) error) error {
+	err := write(f)
 	if err == nil {
 		err = f.Chmod(perm)
 	}
@@ -49,6 +61,37 @@ func fill(f *os.File, perm os.FileMode, write func(w io.Writer) error) error {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())
+}
+
+// Sweep removes the temporary files in dir that nobody has written to for so long: those of processes that were killed. It
+// gives their number. A directory that is not there has none.
+func Sweep(dir string, older time.Duration) (n int, err error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	var errs []error
+	for _, e := range entries {
+		if ok, _ := filepath.Match(".*.tmp-*", e.Name()); !ok {
+			continue
+		}
+		st, err := e.Info()
+		if err != nil || !st.Mode().IsRegular() || time.Since(st.ModTime()) < older {
+			continue
+		}
+		name := filepath.Join(dir, e.Name())
+		if err := os.Remove(name); err != nil {
+			if !errors.Is(err, os.ErrNotExist) { // somebody else sweeps too
+				errs = append(errs, err)
+			}
+			continue
+		}
+		n++
+	}
+	return n, errors.Join(errs...)
 }
 
 func syncDir(dir string) error {

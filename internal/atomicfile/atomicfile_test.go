@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -90,4 +91,50 @@ func TestManyWriters(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, bytes.Equal(bytes.Repeat(got[:1], 1<<16), got))
 	only(t, dir, "f")
+}
+
+func TestWriteAt(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f")
+	require.NoError(t, WriteAt(path, 0o640, func(w io.WriterAt) error {
+		for _, i := range []int64{2, 0} {
+			if _, err := w.WriteAt([]byte{byte('a' + i)}, i); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	got, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "a\x00c", string(got))
+	boom := errors.New("boom")
+	require.ErrorIs(t, WriteAt(path, 0o640, func(w io.WriterAt) error {
+		_, err := w.WriteAt([]byte("xyz"), 0)
+		return errors.Join(err, boom)
+	}), boom)
+	got, err = os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "a\x00c", string(got))
+	only(t, dir, "f")
+}
+
+func TestSweep(t *testing.T) {
+	dir := t.TempDir()
+	n, err := Sweep(filepath.Join(dir, "none"), 0)
+	require.NoError(t, err)
+	require.Zero(t, n)
+	old := time.Now().Add(-48 * time.Hour)
+	for _, name := range []string{".f.tmp-1", ".g.tmp-2", "f", "x.tmp-3", ".h"} {
+		p := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(p, nil, 0o600))
+		if name != ".g.tmp-2" {
+			require.NoError(t, os.Chtimes(p, old, old))
+		}
+	}
+	require.NoError(t, os.Mkdir(filepath.Join(dir, ".d.tmp-4"), 0o700))
+	require.NoError(t, os.Chtimes(filepath.Join(dir, ".d.tmp-4"), old, old))
+	n, err = Sweep(dir, 24*time.Hour)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	only(t, dir, ".d.tmp-4", ".g.tmp-2", ".h", "f", "x.tmp-3")
 }
