@@ -21,6 +21,7 @@ type abFlags struct {
 	shape, work, plan, preset, out, keys string
 	knobs                                []string
 	n, warm                              int
+	limit                                time.Duration
 	seed                                 uint64
 	quick, list, aa, rebind              bool
 	base                                 []string
@@ -45,6 +46,7 @@ func abMode(fs *flag.FlagSet) func(context.Context, io.Writer) error {
 	fs.BoolVar(&f.aa, "aa", false, "add the first arm a second time, to see the noise")
 	fs.IntVar(&f.n, "n", 10, "measured `rounds`; each runs every arm once, in shuffled order")
 	fs.IntVar(&f.warm, "warm", 1, "rounds before, not counted")
+	fs.DurationVar(&f.limit, "for", 0, "start no further round after this `time`, and judge by those that there are; 0 = no limit")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of the order")
 	fs.BoolVar(&f.rebind, "rebind", false, "prepare and release the prover in every run (always where sessions do not fit beside each other)")
 	fs.StringVar(&f.keys, "keys", "", "`directory` of forgeable measurement keys, made when missing, on the device where an arm has one (default: the user's cache)")
@@ -171,8 +173,13 @@ func (f *abFlags) measure(ctx context.Context, w *workload, r *ABResult) (err er
 			release(i)
 		}
 	}()
-	order := rand.New(rand.NewPCG(f.seed, 0))
+	order, start := rand.New(rand.NewPCG(f.seed, 0)), time.Now()
 	for round := -f.warm; round < f.n; round++ {
+		if f.limit > 0 && round > 0 && time.Since(start) > f.limit {
+			fmt.Fprintf(os.Stderr, "\nbench: %v are over after %d of %d rounds\n", f.limit, round, f.n)
+			r.Rounds = round
+			break
+		}
 		for _, i := range order.Perm(len(r.Arms)) {
 			a := &r.Arms[i]
 			if a.Unavailable != "" {

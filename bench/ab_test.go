@@ -224,9 +224,10 @@ func TestLiveProver(t *testing.T) {
 	require.NotContains(t, out.String(), "synth.witness", "no part of the run")
 	require.NotRegexp(t, `(?m)^evaluation=whole +synth.eval`, out.String())
 	out.Reset()
-	err = run(context.Background(), []string{"ab", "-shape", "window-2k", "-knob", "inflight=0,1,2", "-knob", "workers=1,2", "-plan", "matrix", "-set", "circuits=3", "-n", "1", "-warm", "0", "-keys", dir}, &out, &errOut)
+	err = run(context.Background(), []string{"ab", "-shape", "window-2k", "-knob", "inflight=0,1,2", "-knob", "workers=1,2", "-plan", "matrix", "-set", "circuits=3", "-n", "50", "-for", "1ns", "-warm", "0", "-keys", dir}, &out, &errOut)
 	require.NoError(t, err, errOut.String())
 	require.Contains(t, out.String(), "inflight=2/workers=2")
+	require.Contains(t, out.String(), "prove, 1 rounds", "the time was over")
 	require.Equal(t, before, pinning.LiveBytes())
 }
 

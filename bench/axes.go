@@ -65,6 +65,8 @@ func axes() []Axis {
 			pinPhases, func(s *Settings) *int64 { return &s.Prove.Pinning.ChunkBytes }),
 		number("pin-ring", "B1", "chunks of a ring; 0 = choose", []string{"0", "2", "4"}, pinPhases,
 			func(s *Settings) *int { return &s.Prove.Pinning.RingChunks }),
+		parsed("pin-node", "B1", "memory node of page-locked memory that the prover allocates, where there is more than one", []string{"any", "0", "1"}, pinPhases,
+			func(s *Settings) *pinning.Node { return &s.Prove.Pinning.Node }, pinning.ParseNode),
 		parsed("evaluate", "", "where a, b, c are computed", []string{"auto", "host", "device"}, pinPhases,
 			func(s *Settings) *groth16.Place { return &s.Prove.Evaluate }, groth16.ParsePlace),
 		parsed("key", "", "key kept in the backend's form, or converted chunk by chunk in each call", []string{"auto", "resident", "streamed"},

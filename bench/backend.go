@@ -30,6 +30,9 @@ func newBackend(s *Settings, d *devices) (groth16.Backend, closer, error) {
 		return nil, nil, err
 	}
 	if s.Backend == "gpu" {
+		if s.Prove.Pinning.Node != pinning.AnyNode {
+			return nil, nil, fmt.Errorf("%w: pin-node on a whole device, whose library allocates", groth16.ErrUnavailable)
+		}
 		if s.Bits == "dense" {
 			return nil, nil, fmt.Errorf("%w: bits=dense on a whole device", groth16.ErrUnavailable)
 		}
@@ -53,6 +56,9 @@ func cpuBackend(s Settings) (groth16.Backend, error) {
 	case pinning.PolicyAuto, pinning.PolicyNone:
 	default:
 		return nil, fmt.Errorf("%w: pin=%v without a device", groth16.ErrUnavailable, s.Prove.Pinning.Policy)
+	}
+	if s.Prove.Pinning.Node != pinning.AnyNode {
+		return nil, fmt.Errorf("%w: pin-node without a device", groth16.ErrUnavailable)
 	}
 	m, err := msm.NewCPU(s.MSM)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"unsafe"
 
 	bls12381 "github.com/consensys/gnark-crypto/ecc/bls12-381"
@@ -16,21 +15,22 @@ import (
 	"github.com/filgroth/filgroth/span"
 )
 
-// registrar page-locks memory for a device.
-type registrar interface {
-	Register(mem []byte, chunk int) error
-	Unregister(mem []byte, chunk int) error
-}
-
 // deviceEngines are a device's engines with the host's part in them: the experiments A4 and B1 as they were done, with a, b, c on
 // the host.
-func deviceEngines(s Settings, m msm.Engine, n ntt.Engine, reg registrar) (msm.Engine, *pinnedNTT, error) {
-	p := &pinnedNTT{Engine: n, reg: reg, policy: s.Prove.Pinning.Policy, chunk: int(s.Prove.Pinning.ChunkBytes)}
-	switch p.policy {
+func deviceEngines(s Settings, m msm.Engine, n ntt.Engine, reg pinning.Registrar) (msm.Engine, *pinnedNTT, error) {
+	switch s.Prove.Pinning.Policy {
 	case pinning.PolicyAuto, pinning.PolicyNone, pinning.PolicyRegister, pinning.PolicyPool:
 	default: // a, b, c are new in every call: there is nothing to keep registered
-		return nil, nil, fmt.Errorf("%w: pin=%v with engines alone", groth16.ErrUnavailable, p.policy)
+		return nil, nil, fmt.Errorf("%w: pin=%v with engines alone", groth16.ErrUnavailable, s.Prove.Pinning.Policy)
 	}
+	if s.Prove.Pinning.RingChunks != 0 {
+		return nil, nil, fmt.Errorf("%w: pin-ring with engines alone", groth16.ErrUnavailable)
+	}
+	locker, err := pinning.NewLocker(reg, s.Prove.Pinning, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	p := &pinnedNTT{Engine: n, locker: locker, policy: s.Prove.Pinning.Policy}
 	switch s.Prove.B2.Place {
 	case groth16.PlaceSequential, groth16.PlaceParallel:
 		host, err := msm.NewCPU(s.MSM)
@@ -56,95 +56,52 @@ func (e splitMSM) G2(ctx context.Context, p []bls12381.G2Affine, k msm.Scalars, 
 // that takes is the span "pin".
 type pinnedNTT struct {
 	ntt.Engine
-	reg    registrar
+	locker *pinning.Locker
 	policy pinning.Policy
-	chunk  int
-
-	mu   sync.Mutex
-	pool *pinning.Buffer // three vectors
 }
 
 // Quotient implements ntt.Engine.
-func (e *pinnedNTT) Quotient(ctx context.Context, d ntt.Domain, a, b, c []fr.Element) error {
-	switch e.policy {
-	case pinning.PolicyRegister:
-		return e.registered(ctx, d, a, b, c)
-	case pinning.PolicyPool:
-		return e.pooled(ctx, d, a, b, c)
+func (e *pinnedNTT) Quotient(ctx context.Context, d ntt.Domain, a, b, c []fr.Element) (err error) {
+	if e.policy != pinning.PolicyRegister && e.policy != pinning.PolicyPool {
+		return e.Engine.Quotient(ctx, d, a, b, c)
 	}
-	return e.Engine.Quotient(ctx, d, a, b, c)
-}
-
-func (e *pinnedNTT) registered(ctx context.Context, d ntt.Domain, vs ...[]fr.Element) (err error) {
-	for i, v := range vs {
-		if err := e.lock(ctx, rawElements(v)); err != nil {
-			return errors.Join(err, e.unlock(ctx, vs[:i]))
+	var loans []*pinning.Loan
+	defer func() {
+		_, sp := span.Start(ctx, "pin")
+		defer sp.End()
+		for _, x := range loans {
+			err = errors.Join(err, x.Return())
 		}
-	}
-	err = e.Engine.Quotient(ctx, d, vs[0], vs[1], vs[2])
-	return errors.Join(err, e.unlock(ctx, vs))
-}
-
-func (e *pinnedNTT) lock(ctx context.Context, mem []byte) error {
-	_, sp := span.Start(ctx, "pin")
-	defer sp.End()
-	sp.AddBytes(int64(len(mem)))
-	return e.reg.Register(mem, e.chunk)
-}
-
-func (e *pinnedNTT) unlock(ctx context.Context, vs [][]fr.Element) (err error) {
-	_, sp := span.Start(ctx, "pin")
-	defer sp.End()
-	for _, v := range vs {
-		err = errors.Join(err, e.reg.Unregister(rawElements(v), e.chunk))
-	}
-	return err
-}
-
-// pooled is for one call at a time; others wait.
-func (e *pinnedNTT) pooled(ctx context.Context, d ntt.Domain, a, b, c []fr.Element) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	n := len(a)
-	if e.pool == nil || e.pool.Len() != 96*n {
-		if err := e.close(); err != nil {
-			return err
-		}
-		buf, err := pinning.AllocWith(96*n, "page-locked pool", pinning.Options{HugePages: true})
+	}()
+	var at [3][]fr.Element
+	for i, v := range [][]fr.Element{a, b, c} {
+		x, err := e.use(ctx, rawElements(v))
 		if err != nil {
 			return err
 		}
-		if err := e.lock(ctx, buf.Bytes()); err != nil {
-			return errors.Join(err, buf.Close())
-		}
-		e.pool = buf
+		loans = append(loans, x)
+		at[i] = unsafe.Slice((*fr.Element)(unsafe.Pointer(unsafe.SliceData(x.Mem))), len(v))
 	}
-	v := pinning.Slice[fr.Element](e.pool, 3*n)
-	_, sp := span.Start(ctx, "pin")
-	copy(v, a)
-	copy(v[n:], b)
-	copy(v[2*n:], c)
-	sp.AddBytes(int64(96 * n))
-	sp.End()
-	if err := e.Engine.Quotient(ctx, d, v[:n:n], v[n:2*n:2*n], v[2*n:]); err != nil {
+	if err := e.Engine.Quotient(ctx, d, at[0], at[1], at[2]); err != nil {
 		return err
 	}
-	_, sp = span.Start(ctx, "pin")
-	defer sp.End()
-	copy(a, v[:n])
+	if e.policy == pinning.PolicyPool {
+		_, sp := span.Start(ctx, "pin")
+		defer sp.End()
+		copy(a, at[0])
+	}
 	return nil
 }
 
-// close gives the pool back.
-func (e *pinnedNTT) close() error {
-	if e.pool == nil {
-		return nil
-	}
-	err := e.reg.Unregister(e.pool.Bytes(), e.chunk)
-	err = errors.Join(err, e.pool.Close())
-	e.pool = nil
-	return err
+func (e *pinnedNTT) use(ctx context.Context, mem []byte) (*pinning.Loan, error) {
+	_, sp := span.Start(ctx, "pin")
+	defer sp.End()
+	sp.AddBytes(int64(len(mem)))
+	return e.locker.Use(ctx, mem)
 }
+
+// close gives the pool back.
+func (e *pinnedNTT) close() error { return e.locker.Close() }
 
 func rawElements(v []fr.Element) []byte {
 	if len(v) == 0 {

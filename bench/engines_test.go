@@ -74,7 +74,7 @@ func TestPinnedQuotient(t *testing.T) {
 			require.NoError(t, p.Quotient(span.With(ctx, rec), d, v[0], v[1], v[2]))
 			require.Equal(t, want[0], v[0], policy)
 		}
-		require.Equal(t, map[pinning.Policy]int{pinning.PolicyRegister: 6, pinning.PolicyPool: 1}[policy], l.total, policy)
+		require.Equal(t, map[pinning.Policy]int{pinning.PolicyRegister: 6, pinning.PolicyPool: 3}[policy], l.total, policy)
 		require.Equal(t, policy >= pinning.PolicyRegister, len(rec.Records()) > 0, "there is a span where there is something to pin")
 		require.NoError(t, p.close())
 		require.Empty(t, l.locked)
@@ -82,10 +82,14 @@ func TestPinnedQuotient(t *testing.T) {
 	}
 	for fail := 1; fail <= 3; fail++ {
 		l := &ledger{locked: map[*byte]int{}, fail: fail}
-		p := &pinnedNTT{Engine: engine, reg: l, policy: pinning.PolicyRegister}
+		s := defaultSettings()
+		s.Prove.Pinning.Policy = pinning.PolicyRegister
+		_, p, err := deviceEngines(s, nil, engine, l)
+		require.NoError(t, err)
 		v := vectors()
 		require.ErrorContains(t, p.Quotient(ctx, d, v[0], v[1], v[2]), "cannot lock")
 		require.Empty(t, l.locked)
+		require.NoError(t, p.close())
 	}
 	s := defaultSettings()
 	s.Prove.Pinning.Policy = pinning.PolicyRing

@@ -36,6 +36,7 @@ func modes() []mode {
 		{"sums", "the five sums of a full-size partition on a device, compared with their known answers", sumsMode},
 		{"scale", "many hosts under a node's scheduler, simulated from measured stage times: what is the next bottleneck", scaleMode},
 		{"ab", "run configurations against each other, interleaved, and say what each phase owes to a knob", abMode},
+		{"pin", "what page-locking costs by the GiB on a device, what faster copies save, and after how many uses it pays", pinMode},
 		{"cancel", "give work up in every phase and say how long it took to stop and what was left behind", cancelMode},
 		{"stress", "an engine under mixed kinds and priorities for a while, calls given up at random, invariants checked", stressMode},
 		{"gnark", "gnark's Groth16 prover against ours: one circuit, witness and key", gnarkMode},

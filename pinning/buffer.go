@@ -39,6 +39,7 @@ type Buffer struct {
 	purpose string
 	closed  bool
 	onClose func()
+	placed  Placement
 }
 
 // Alloc gives n zeroed bytes for a purpose, which Live reports. n = 0 gives an empty buffer that is also to be closed.

@@ -52,6 +52,8 @@ type Config struct {
 	ChunkBytes int64
 	// RingChunks is the number of chunks of a ring; 0 = choose.
 	RingChunks int
+	// Node is the memory node of a pool or ring: best that of the device's PCI slot (NodeOfPCI).
+	Node Node
 }
 
 // Validate refuses values out of range.
@@ -63,12 +65,14 @@ func (c Config) Validate() error {
 		return fmt.Errorf("%w: ChunkBytes = %d", ErrConfig, c.ChunkBytes)
 	case c.RingChunks < 0 || c.RingChunks > 1<<16:
 		return fmt.Errorf("%w: RingChunks = %d", ErrConfig, c.RingChunks)
+	case c.Node > maxNode+1:
+		return fmt.Errorf("%w: Node = %d", ErrConfig, c.Node)
 	}
 	return nil
 }
 
 func (c Config) String() string {
-	return fmt.Sprintf("%v,chunk=%d,ring=%d", c.Policy, c.ChunkBytes, c.RingChunks)
+	return fmt.Sprintf("%v,chunk=%d,ring=%d,node=%v", c.Policy, c.ChunkBytes, c.RingChunks, c.Node)
 }
 
 // Footprint is the memory that a piece of work takes while it runs, in bytes.
