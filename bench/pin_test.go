@@ -80,7 +80,7 @@ func TestPinBreakEven(t *testing.T) {
 			{Pages: "base", Policy: "pool", Unavailable: "no device"}}}
 	r.breakEven()
 	require.Len(t, r.BreakEven, 3)
-	for i, want := range []float64{0.15 / 0.15, 0.15 / 0.08, 0} {
+	for i, want := range []float64{1, 0.15 / 0.08, 0} {
 		require.InDelta(t, 0.15, r.BreakEven[i].Cost, 1e-9)
 		require.InDelta(t, want, r.BreakEven[i].Uses, 1e-9, r.BreakEven[i].Against)
 	}
