@@ -124,7 +124,7 @@ func newCPU() (groth16.Backend, error) {
 // cpuConfig is c without what only a device has, for the CPU that stands in for one.
 func cpuConfig(c groth16.Config) groth16.Config {
 	return groth16.Config{Threads: c.Threads, Windows: c.Windows, CheckSatisfied: c.CheckSatisfied, SkipSelfCheck: c.SkipSelfCheck,
-		Key: groth16.KeyConfig{CacheDir: c.Key.CacheDir}}
+		Key: groth16.KeyConfig{CacheDir: c.Key.CacheDir, CacheBytes: c.Key.CacheBytes}}
 }
 
 // Status is the engine at one moment.

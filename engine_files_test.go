@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/filgroth/filgroth/groth16"
+	"github.com/filgroth/filgroth/groth16/aggregate"
 	"github.com/filgroth/filgroth/groth16/params"
 	"github.com/filgroth/filgroth/synth/vanilla"
 	"github.com/stretchr/testify/require"
@@ -52,6 +53,7 @@ func TestOddFiles(t *testing.T) {
 			require.NoError(t, err)
 			if name == SRSFile {
 				_, err = e.reference(ctx, 2)
+				require.ErrorContains(t, e.Preflight(ctx, []Kind{PoRep}, []vanilla.SectorSize{vanilla.Size2KiB}, false), path, kind)
 			} else {
 				_, _, err = w.prove(ctx, e, 1, 1)
 			}
@@ -62,6 +64,32 @@ func TestOddFiles(t *testing.T) {
 			require.NoError(t, e.Close())
 		}
 	}
+}
+
+// Preflight looks at a reference string that is there, and wants none where there is none.
+func TestPreflightReferenceString(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	e, err := New(Config{Parameters: dir})
+	require.NoError(t, err)
+	defer e.Close()
+	path := filepath.Join(dir, SRSFile)
+	check := func(digests bool) string {
+		return e.Preflight(ctx, []Kind{PoRep, WinningPoSt}, []vanilla.SectorSize{vanilla.Size2KiB}, digests).Error() // there are no keys
+	}
+	require.NotContains(t, check(true), SRSFile)
+	dev := groth16.DevTrapdoor("srs")
+	srs, err := aggregate.SetupInsecure(4, dev.Alpha, dev.Beta)
+	require.NoError(t, err)
+	var b bytes.Buffer
+	_, err = srs.WriteTo(&b)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, b.Bytes(), 0o600))
+	require.NotContains(t, check(false), SRSFile)
+	require.Contains(t, check(true), path+": params: parameter file is not what its name says: digest (expected "+srsDigest)
+	require.NoError(t, os.WriteFile(path, b.Bytes()[:b.Len()-1], 0o600))
+	require.Contains(t, check(false), path)
+	require.NotContains(t, e.Preflight(ctx, []Kind{WinningPoSt}, []vanilla.SectorSize{vanilla.Size2KiB}, false).Error(), SRSFile)
 }
 
 // A cached development key that is not what its name says, however it came there, is made anew: parameters and verifying key.

@@ -2,7 +2,10 @@ package filgroth
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
 
 	"github.com/filgroth/filgroth/groth16/params"
 	"github.com/filgroth/filgroth/synth/porep"
@@ -79,7 +82,8 @@ func Estimate(kind Kind, size vanilla.SectorSize, backend string) (Resources, er
 
 // Preflight looks at the parameter files of all kinds and sizes given and returns every problem in one error (each a
 // *params.FileError), so that a missing file is known at start and not when the first proof is due. With digests every file
-// is hashed whole. Development keys need no files: the answer is nil.
+// is hashed whole. With PoRep among the kinds the reference string of aggregation is looked at too if it is there; those who
+// neither aggregate nor seal non-interactively need none. Development keys need no files: the answer is nil.
 func (e *Engine) Preflight(ctx context.Context, kinds []Kind, sizes []vanilla.SectorSize, digests bool) error {
 	ctx, end, err := e.begin(ctx)
 	if err != nil {
@@ -102,5 +106,32 @@ func (e *Engine) Preflight(ctx context.Context, kinds []Kind, sizes []vanilla.Se
 			ids = append(ids, id)
 		}
 	}
-	return params.Preflight(ctx, e.cfg.Parameters, ids, params.PreflightConfig{Digests: digests})
+	err = params.Preflight(ctx, e.cfg.Parameters, ids, params.PreflightConfig{Digests: digests})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if slices.Contains(kinds, PoRep) {
+		err = errors.Join(err, e.checkReference(ctx, digests))
+	}
+	return err
+}
+
+// srsDigest is that of the deployed reference string.
+const srsDigest = "ae20310138f5ba81451d723f858e3797"
+
+// checkReference reads the reference string's first points and all of its lengths.
+func (e *Engine) checkReference(ctx context.Context, digest bool) error {
+	_, err := e.loadReference(ctx, 2)
+	if errors.Is(err, params.ErrKeyNotFound) {
+		return nil
+	}
+	if err != nil || !digest {
+		return err
+	}
+	path := filepath.Join(e.cfg.Parameters, SRSFile)
+	got, err := params.FileDigest(ctx, path)
+	if err == nil && got != srsDigest {
+		err = fmt.Errorf("filgroth: %s: %w: digest (expected %s, found %s)", path, params.ErrMismatch, srsDigest, got)
+	}
+	return err
 }

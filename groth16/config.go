@@ -77,8 +77,12 @@ type KeyConfig struct {
 	Residence Residence
 	// ChunkPoints is how many points are converted at a time when streamed; 0 = choose.
 	ChunkPoints int
-	// CacheDir, if not empty, is where the CPU backend may keep a native copy of keys below 4 GiB.
+	// CacheDir, if not empty, is where the CPU backend may keep a native copy of keys below 4 GiB. It is the backend's own:
+	// copies beyond CacheBytes and what killed processes left are removed when a new one is written.
 	CacheDir string
+	// CacheBytes bounds the copies in CacheDir: those that have not been opened for longest go first, never the newest. 0 is
+	// 16 GiB, negative no bound.
+	CacheBytes int64
 }
 
 // Config are the options of a proof; they choose how it is computed, never what. The zero value lets the backend choose.

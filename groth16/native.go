@@ -114,7 +114,11 @@ func (k *ProvingKey) loadNative(ctx context.Context, cfg KeyConfig, threads int)
 		return nil, err
 	}
 	if cache {
-		if err := k.writeCache(ctx, cfg.CacheDir, n); err != nil {
+		err := k.writeCache(ctx, cfg.CacheDir, n)
+		if err == nil {
+			err = k.pruneCache(cfg)
+		}
+		if err != nil {
 			if ctx.Err() != nil {
 				return nil, errors.Join(ctx.Err(), n.close())
 			}

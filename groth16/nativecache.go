@@ -9,7 +9,11 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
+	"time"
 	"unsafe"
 
 	bls12381 "github.com/consensys/gnark-crypto/ecc/bls12-381"
@@ -157,6 +161,8 @@ func (k *ProvingKey) openCache(ctx context.Context, dir string) (_ *native, err 
 			err = errors.Join(err, f.Close())
 		}
 	}()
+	now := time.Now()
+	_ = os.Chtimes(f.Path(), now, now) // when it was used, for pruneCache; a read-only directory is not pruned either
 	offs, size := k.cacheLayout()
 	b := f.Bytes()
 	if int64(len(b)) != size {
@@ -185,4 +191,61 @@ func (k *ProvingKey) openCache(ctx context.Context, dir string) (_ *native, err 
 		return nil, fmt.Errorf("%w: header or checksum", errCache)
 	}
 	return n, nil
+}
+
+// cacheBytes is what KeyConfig.CacheBytes is where nobody chose; staleAfter is how long an unfinished copy is left alone.
+const (
+	cacheBytes = 16 << 30
+	staleAfter = 24 * time.Hour
+)
+
+// pruneCache bounds the copies after this key's was written.
+func (k *ProvingKey) pruneCache(cfg KeyConfig) error {
+	id, err := k.Identity()
+	if err != nil {
+		return err
+	}
+	return pruneCache(cfg.CacheDir, k.cachePath(cfg.CacheDir, id), cfg.CacheBytes)
+}
+
+// pruneCache removes copies until those that are left have at most so many bytes, the one not used for longest first. keep
+// stays. A copy that a process has mapped lives on for it.
+func pruneCache(dir, keep string, bound int64) error {
+	_, err := atomicfile.Sweep(dir, staleAfter)
+	if bound < 0 {
+		return err
+	}
+	if bound == 0 {
+		bound = cacheBytes
+	}
+	entries, rerr := os.ReadDir(dir)
+	if rerr != nil {
+		return errors.Join(err, rerr)
+	}
+	var files []fs.FileInfo
+	total := int64(0)
+	for _, e := range entries {
+		if ok, _ := filepath.Match("native-*.key", e.Name()); !ok {
+			continue
+		}
+		st, serr := e.Info()
+		if serr != nil || !st.Mode().IsRegular() {
+			continue
+		}
+		total += st.Size()
+		if e.Name() != filepath.Base(keep) {
+			files = append(files, st)
+		}
+	}
+	slices.SortFunc(files, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
+	for _, f := range files {
+		if total <= bound {
+			break
+		}
+		total -= f.Size()
+		if rerr := os.Remove(filepath.Join(dir, f.Name())); rerr != nil && !errors.Is(rerr, fs.ErrNotExist) {
+			err = errors.Join(err, rerr)
+		}
+	}
+	return err
 }
