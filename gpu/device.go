@@ -19,6 +19,9 @@ type Device struct {
 	opts Options
 	h    handle
 
+	// choose, for tests, says which plans may be taken.
+	choose func(*sessionConfig) bool
+
 	jobs chan *job
 	done chan struct{} // closed when the thread has ended
 
@@ -102,10 +105,10 @@ func (d *Device) Unregister(mem []byte, chunk int) error {
 	return d.do(context.Background(), func(*int32) result { return d.unregisterNow(mem, chunk) })
 }
 
-// registerNow is Register for the device's thread.
+// registerNow is Register, on any thread.
 func (d *Device) registerNow(mem []byte, chunk int) result {
 	for at, part := range pieces(mem, chunk) {
-		if r := d.lib.hostRegister(unsafe.Pointer(&part[0]), uint64(len(part))); r.code != codeOK {
+		if r := d.lib.hostRegister(d.opts.Ordinal, unsafe.Pointer(&part[0]), uint64(len(part))); r.code != codeOK {
 			d.unregisterNow(mem[:at], chunk)
 			return r
 		}
@@ -117,7 +120,7 @@ func (d *Device) registerNow(mem []byte, chunk int) result {
 func (d *Device) unregisterNow(mem []byte, chunk int) result {
 	var first result
 	for _, part := range pieces(mem, chunk) {
-		if r := d.lib.hostUnregister(unsafe.Pointer(&part[0])); r.code != codeOK && first.code == codeOK {
+		if r := d.lib.hostUnregister(d.opts.Ordinal, unsafe.Pointer(&part[0]), uint64(len(part))); r.code != codeOK && first.code == codeOK {
 			first = r
 		}
 	}

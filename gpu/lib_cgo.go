@@ -104,12 +104,12 @@ func (l *library) resetPeak(ordinal int) { C.call_bytes_reset_peak(l.t, C.int32_
 func (l *library) faultSet(n int64)      { C.call_fault_set(l.t, C.int64_t(n)) }
 func (l *library) faultLeft() int64      { return int64(C.call_fault_left(l.t)) }
 
-func (l *library) hostRegister(p unsafe.Pointer, n uint64) result {
-	return toResult(C.call_host_register(l.t, p, C.uint64_t(n)))
+func (l *library) hostRegister(ordinal int, p unsafe.Pointer, n uint64) result {
+	return toResult(C.call_host_register(l.t, C.int32_t(ordinal), p, C.uint64_t(n)))
 }
 
-func (l *library) hostUnregister(p unsafe.Pointer) result {
-	return toResult(C.call_host_unregister(l.t, p))
+func (l *library) hostUnregister(ordinal int, p unsafe.Pointer, n uint64) result {
+	return toResult(C.call_host_unregister(l.t, C.int32_t(ordinal), p, C.uint64_t(n)))
 }
 
 func (l *library) deviceOpen(ordinal int, budget uint64) (handle, result) {

@@ -16,25 +16,18 @@ import (
 )
 
 func (c *sessionConfig) toC() *C.fg_session_config {
-	s := c.sys
+	s := &c.shape
 	r := &C.fg_session_config{
-		inputs: C.uint32_t(s.Inputs()), aux: C.uint32_t(s.Aux()), rows: C.uint32_t(s.Rows()), fields: C.uint64_t(s.Fields()),
-		log_m: C.int32_t(c.log), resident: boolInt(c.resident), has_system: boolInt(c.hasSystem), direct: boolInt(c.direct),
-		chunk: C.uint64_t(c.chunk), circuits: C.uint64_t(c.circuits),
-	}
-	if c.hasSystem {
-		r.coeffs, r.templates = C.uint32_t(len(s.Coeffs())), C.uint32_t(len(s.Templates()))
-		r.instances, r.wires = C.uint32_t(len(s.Instances())), C.uint32_t(len(s.Wires()))
-		for i := range s.Templates() {
-			for k := range s.Templates()[i].M {
-				m := &s.Templates()[i].M[k]
-				r.pointers += C.uint64_t(len(m.Ptr))
-				r.terms += C.uint64_t(len(m.Col))
-			}
-		}
+		inputs: C.uint32_t(s.inputs), aux: C.uint32_t(s.aux), rows: C.uint32_t(s.rows), fields: C.uint64_t(s.fields),
+		coeffs: C.uint32_t(s.coeffs), templates: C.uint32_t(s.templates), instances: C.uint32_t(s.instances), wires: C.uint32_t(s.wires),
+		pointers: C.uint64_t(s.pointers), terms: C.uint64_t(s.terms),
+		log_m: C.int32_t(c.log), resident: boolInt(c.resident), has_system: boolInt(c.hasSystem), low_memory: boolInt(c.lowMemory),
+		key_memory: C.int32_t(c.keyMemory), witness_memory: C.int32_t(c.witnessMemory),
+		slots: C.uint64_t(c.slots), quotients: C.uint64_t(c.quotients),
 	}
 	for i := range c.counts {
 		r.counts[i], r.tails[i], r.windows[i] = C.uint64_t(c.counts[i]), C.uint64_t(c.tails[i]), C.int32_t(c.windows[i])
+		r.chunks[i] = C.uint64_t(c.chunks[i])
 	}
 	return r
 }
@@ -80,37 +73,47 @@ func (l *library) sessionLoad(s handle, section, first, n int, raw []byte, check
 		pointer(raw), C.int32_t(check), (*C.int32_t)(cancel)))
 }
 
-func (l *library) sessionBegin(s handle, circuits int) result {
-	return toResult(C.call_session_begin(l.t, (*C.fg_session)(s), C.uint64_t(circuits)))
+func (l *library) sessionFetch(s handle, section, start, first, n int, raw []byte, cancel *int32) result {
+	return toResult(C.call_session_fetch(l.t, (*C.fg_session)(s), C.int32_t(section), C.uint64_t(start), C.uint64_t(first), C.uint64_t(n),
+		pointer(raw), (*C.int32_t)(cancel)))
 }
 
-func (l *library) sessionWitness(s handle, slot int, a *synth.Assignment) result {
+func (l *library) sessionStage(s handle, check int) result {
+	return toResult(C.call_session_stage(l.t, (*C.fg_session)(s), C.int32_t(check)))
+}
+
+func (l *library) sessionBegin(s handle) result {
+	return toResult(C.call_session_begin(l.t, (*C.fg_session)(s)))
+}
+
+func (l *library) sessionWitness(s handle, slot int, a *synth.Assignment, cancel *int32) result {
 	return toResult(C.call_session_witness(l.t, (*C.fg_session)(s), C.uint64_t(slot), (*C.uint64_t)(pointer(a.Bits)),
-		pointer(a.Inputs), pointer(a.Fields)))
+		pointer(a.Inputs), pointer(a.Fields), (*C.int32_t)(cancel)))
 }
 
-func (l *library) sessionEvaluate(s handle, slot int) result {
-	return toResult(C.call_session_evaluate(l.t, (*C.fg_session)(s), C.uint64_t(slot)))
+func (l *library) sessionEvaluate(s handle, slot, at, matrix int) result {
+	return toResult(C.call_session_evaluate(l.t, (*C.fg_session)(s), C.uint64_t(slot), C.uint64_t(at), C.int32_t(matrix)))
 }
 
-func (l *library) sessionEvaluations(s handle, e *synth.Evaluations) result {
-	return toResult(C.call_session_evaluations(l.t, (*C.fg_session)(s), pointer(e.A), pointer(e.B), pointer(e.C), C.uint64_t(len(e.A))))
+func (l *library) sessionEvaluations(s handle, at, matrix int, v []fr.Element, cancel *int32) result {
+	return toResult(C.call_session_evaluations(l.t, (*C.fg_session)(s), C.uint64_t(at), C.int32_t(matrix), pointer(v), C.uint64_t(len(v)),
+		(*C.int32_t)(cancel)))
 }
 
-func (l *library) sessionRows(s handle, e *synth.Evaluations) result {
-	return toResult(C.call_session_rows(l.t, (*C.fg_session)(s), pointer(e.A), pointer(e.B), pointer(e.C), C.uint64_t(len(e.A))))
+func (l *library) sessionRows(s handle, at, matrix int, v []fr.Element) result {
+	return toResult(C.call_session_rows(l.t, (*C.fg_session)(s), C.uint64_t(at), C.int32_t(matrix), pointer(v), C.uint64_t(len(v))))
 }
 
-func (l *library) sessionQuotient(s handle, cancel *int32) result {
-	return toResult(C.call_session_quotient(l.t, (*C.fg_session)(s), (*C.int32_t)(cancel)))
+func (l *library) sessionQuotient(s handle, at, step int, cancel *int32) result {
+	return toResult(C.call_session_quotient(l.t, (*C.fg_session)(s), C.uint64_t(at), C.int32_t(step), (*C.int32_t)(cancel)))
 }
 
-func (l *library) sessionCoefficients(s handle, h []fr.Element) result {
-	return toResult(C.call_session_coefficients(l.t, (*C.fg_session)(s), pointer(h), C.uint64_t(len(h))))
+func (l *library) sessionCoefficients(s handle, at int, h []fr.Element) result {
+	return toResult(C.call_session_coefficients(l.t, (*C.fg_session)(s), C.uint64_t(at), pointer(h), C.uint64_t(len(h))))
 }
 
-func (l *library) sessionSum(s handle, section, slot int, cancel *int32) result {
-	return toResult(C.call_session_sum(l.t, (*C.fg_session)(s), C.int32_t(section), C.uint64_t(slot), (*C.int32_t)(cancel)))
+func (l *library) sessionSum(s handle, section, slot, at int, cancel *int32) result {
+	return toResult(C.call_session_sum(l.t, (*C.fg_session)(s), C.int32_t(section), C.uint64_t(slot), C.uint64_t(at), (*C.int32_t)(cancel)))
 }
 
 func (l *library) sessionTake(s handle, slot int, g1 *[4]bls12381.G1Jac, g2 *bls12381.G2Jac) result {

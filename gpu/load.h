@@ -14,7 +14,8 @@
   X(fg_bytes_reset_peak) X(fg_fault_set) X(fg_fault_left) X(fg_host_register) X(fg_host_unregister)         \
   X(fg_device_open) X(fg_device_close) X(fg_device_trim) X(fg_ntt) X(fg_quotient) X(fg_msm) X(fg_multiples) \
   X(fg_session_plan) X(fg_session_open) X(fg_session_close) X(fg_session_system) X(fg_session_template)     \
-  X(fg_session_system_done) X(fg_session_section) X(fg_session_load) X(fg_session_begin)                    \
+  X(fg_session_system_done) X(fg_session_section) X(fg_session_load) X(fg_session_fetch)                    \
+  X(fg_session_stage) X(fg_session_begin)                                                                   \
   X(fg_session_witness) X(fg_session_evaluate) X(fg_session_evaluations) X(fg_session_rows)                 \
   X(fg_session_quotient) X(fg_session_coefficients) X(fg_session_sum) X(fg_session_take)
 
@@ -79,8 +80,12 @@ static void call_bytes_held(fg_table* t, int32_t ordinal, fg_bytes* out) { t->fg
 static void call_bytes_reset_peak(fg_table* t, int32_t ordinal) { t->fg_bytes_reset_peak(ordinal); }
 static void call_fault_set(fg_table* t, int64_t n) { t->fg_fault_set(n); }
 static int64_t call_fault_left(fg_table* t) { return t->fg_fault_left(); }
-static fg_result call_host_register(fg_table* t, void* p, uint64_t n) { return t->fg_host_register(p, n); }
-static fg_result call_host_unregister(fg_table* t, void* p) { return t->fg_host_unregister(p); }
+static fg_result call_host_register(fg_table* t, int32_t ordinal, void* p, uint64_t n) {
+  return t->fg_host_register(ordinal, p, n);
+}
+static fg_result call_host_unregister(fg_table* t, int32_t ordinal, void* p, uint64_t n) {
+  return t->fg_host_unregister(ordinal, p, n);
+}
 static fg_result call_device_open(fg_table* t, int32_t ordinal, uint64_t budget, fg_device** out) {
   return t->fg_device_open(ordinal, budget, out);
 }
@@ -129,31 +134,35 @@ static fg_result call_session_load(fg_table* t, fg_session* s, int32_t section, 
                                    const void* raw, int32_t check, const int32_t* cancel) {
   return t->fg_session_load(s, section, first, n, raw, check, cancel);
 }
-static fg_result call_session_begin(fg_table* t, fg_session* s, uint64_t circuits) {
-  return t->fg_session_begin(s, circuits);
+static fg_result call_session_fetch(fg_table* t, fg_session* s, int32_t section, uint64_t range, uint64_t first, uint64_t n,
+                                    const void* raw, const int32_t* cancel) {
+  return t->fg_session_fetch(s, section, range, first, n, raw, cancel);
 }
+static fg_result call_session_stage(fg_table* t, fg_session* s, int32_t check) { return t->fg_session_stage(s, check); }
+static fg_result call_session_begin(fg_table* t, fg_session* s) { return t->fg_session_begin(s); }
 static fg_result call_session_witness(fg_table* t, fg_session* s, uint64_t slot, const uint64_t* bits,
-                                      const void* inputs, const void* fields) {
-  return t->fg_session_witness(s, slot, bits, inputs, fields);
+                                      const void* inputs, const void* fields, const int32_t* cancel) {
+  return t->fg_session_witness(s, slot, bits, inputs, fields, cancel);
 }
-static fg_result call_session_evaluate(fg_table* t, fg_session* s, uint64_t slot) {
-  return t->fg_session_evaluate(s, slot);
+static fg_result call_session_evaluate(fg_table* t, fg_session* s, uint64_t slot, uint64_t at, int32_t matrix) {
+  return t->fg_session_evaluate(s, slot, at, matrix);
 }
-static fg_result call_session_evaluations(fg_table* t, fg_session* s, const void* a, const void* b, const void* c,
-                                          uint64_t rows) {
-  return t->fg_session_evaluations(s, a, b, c, rows);
+static fg_result call_session_evaluations(fg_table* t, fg_session* s, uint64_t at, int32_t matrix, const void* v,
+                                          uint64_t rows, const int32_t* cancel) {
+  return t->fg_session_evaluations(s, at, matrix, v, rows, cancel);
 }
-static fg_result call_session_rows(fg_table* t, fg_session* s, void* a, void* b, void* c, uint64_t rows) {
-  return t->fg_session_rows(s, a, b, c, rows);
+static fg_result call_session_rows(fg_table* t, fg_session* s, uint64_t at, int32_t matrix, void* v, uint64_t rows) {
+  return t->fg_session_rows(s, at, matrix, v, rows);
 }
-static fg_result call_session_quotient(fg_table* t, fg_session* s, const int32_t* cancel) {
-  return t->fg_session_quotient(s, cancel);
+static fg_result call_session_quotient(fg_table* t, fg_session* s, uint64_t at, int32_t step, const int32_t* cancel) {
+  return t->fg_session_quotient(s, at, step, cancel);
 }
-static fg_result call_session_coefficients(fg_table* t, fg_session* s, void* h, uint64_t n) {
-  return t->fg_session_coefficients(s, h, n);
+static fg_result call_session_coefficients(fg_table* t, fg_session* s, uint64_t at, void* h, uint64_t n) {
+  return t->fg_session_coefficients(s, at, h, n);
 }
-static fg_result call_session_sum(fg_table* t, fg_session* s, int32_t section, uint64_t slot, const int32_t* cancel) {
-  return t->fg_session_sum(s, section, slot, cancel);
+static fg_result call_session_sum(fg_table* t, fg_session* s, int32_t section, uint64_t slot, uint64_t at,
+                                  const int32_t* cancel) {
+  return t->fg_session_sum(s, section, slot, at, cancel);
 }
 static fg_result call_session_take(fg_table* t, fg_session* s, uint64_t slot, void* g1, void* g2) {
   return t->fg_session_take(s, slot, g1, g2);

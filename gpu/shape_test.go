@@ -64,15 +64,17 @@ func TestShape(t *testing.T) {
 	checkRows(t, s, a)
 	got := timedSums(t, s, a)
 	h := make([]fr.Element, 1<<s.log)
-	require.NoError(t, d.submit(ctx, func(cancel *int32) error {
-		for _, r := range []result{d.lib.sessionBegin(s.h, 1), d.lib.sessionWitness(s.h, 0, a), d.lib.sessionEvaluate(s.h, 0),
-			d.lib.sessionQuotient(s.h, cancel), d.lib.sessionCoefficients(s.h, h)} {
-			if err := r.err(0); err != nil {
-				return err
-			}
+	onDevice(t, s, a, func(cancel *int32) []result {
+		if !s.c.lowMemory {
+			return []result{d.lib.sessionEvaluate(s.h, 0, 0, allAtOnce), d.lib.sessionQuotient(s.h, 0, allAtOnce, cancel),
+				d.lib.sessionCoefficients(s.h, 0, h)}
 		}
-		return nil
-	}))
+		var rs []result
+		for k := range 3 {
+			rs = append(rs, d.lib.sessionEvaluate(s.h, 0, 0, k), d.lib.sessionQuotient(s.h, 0, k, cancel))
+		}
+		return append(rs, d.lib.sessionCoefficients(s.h, 0, h))
+	})
 	p.check(t, sys, a, h, got)
 }
 
@@ -129,18 +131,35 @@ func randomElement(r *rand.Rand) fr.Element {
 	return e
 }
 
-func checkRows(t *testing.T, s *session, a *synth.Assignment) {
-	n := s.sys.Constraints()
-	e := synth.Evaluations{A: make([]fr.Element, n), B: make([]fr.Element, n), C: make([]fr.Element, n)}
-	require.NoError(t, s.d.submit(context.Background(), func(*int32) error {
-		for _, r := range []result{s.d.lib.sessionBegin(s.h, 1), s.d.lib.sessionWitness(s.h, 0, a), s.d.lib.sessionEvaluate(s.h, 0),
-			s.d.lib.sessionRows(s.h, &e)} {
-			if err := r.err(0); err != nil {
+// onDevice makes calls after the witness was sent to slot 0.
+func onDevice(t *testing.T, s *session, a *synth.Assignment, f func(cancel *int32) []result) {
+	require.NoError(t, s.d.submit(context.Background(), func(cancel *int32) error {
+		rs := []result{s.d.lib.sessionBegin(s.h), s.d.lib.sessionWitness(s.h, 0, a, cancel)}
+		for _, r := range append(rs, f(cancel)...) {
+			if err := r.err(s.d.opts.Ordinal); err != nil {
 				return err
 			}
 		}
 		return nil
 	}))
+}
+
+func checkRows(t *testing.T, s *session, a *synth.Assignment) {
+	n := s.sys.Constraints()
+	e := synth.Evaluations{A: make([]fr.Element, n), B: make([]fr.Element, n), C: make([]fr.Element, n)}
+	onDevice(t, s, a, func(*int32) []result {
+		var rs []result
+		if !s.c.lowMemory {
+			rs = append(rs, s.d.lib.sessionEvaluate(s.h, 0, 0, allAtOnce))
+		}
+		for k, v := range [][]fr.Element{e.A, e.B, e.C} {
+			if s.c.lowMemory {
+				rs = append(rs, s.d.lib.sessionEvaluate(s.h, 0, 0, k))
+			}
+			rs = append(rs, s.d.lib.sessionRows(s.h, 0, k, v))
+		}
+		return rs
+	})
 	const step = 1 << 16
 	var w [3][step]fr.Element
 	bad := 0

@@ -164,15 +164,24 @@ void fg_bytes_reset_peak(int32_t ordinal) {
 void fg_fault_set(int64_t n) { fault_countdown() = n; }
 int64_t fg_fault_left(void) { return fault_countdown(); }
 
-fg_result fg_host_register(void* p, uint64_t bytes) {
-  return guarded([&] {
-    if (bytes) FG_CUDA(cudaHostRegister(p, bytes, cudaHostRegisterPortable));
+fg_result fg_host_register(int32_t ordinal, void* p, uint64_t bytes) {
+  return guarded_on(ordinal, [&] {
+    if (bytes == 0) return;
+    FG_CUDA(cudaHostRegister(p, bytes, cudaHostRegisterPortable));
+    counters().pinned += int64_t(bytes);
   });
 }
 
-fg_result fg_host_unregister(void* p) {
+fg_result fg_host_unregister(int32_t ordinal, void* p, uint64_t bytes) {
   // Not counted by the fault hook: giving back is always tried.
-  return guarded([&] { check_cuda(cudaHostUnregister(p), "cudaHostUnregister", __FILE__, __LINE__); });
+  fg_result r{};
+  released_on(ordinal, [&] {
+    r = guarded([&] {
+      check_cuda(cudaHostUnregister(p), "cudaHostUnregister", __FILE__, __LINE__);
+      counters().pinned -= int64_t(bytes);
+    });
+  });
+  return r;
 }
 
 fg_result fg_device_open(int32_t ordinal, uint64_t budget, fg_device** out) {

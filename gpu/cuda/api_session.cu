@@ -15,6 +15,11 @@ struct fg_session {
 
 namespace {
 
+HostMemory host_memory(int32_t v) {
+  if (v < 0 || v > int32_t(HostMemory::POOL)) FG_FAIL(E_ARGUMENT, "host memory %d", v);
+  return HostMemory(v);
+}
+
 SessionConfig from_c(const fg_session_config& c) {
   SessionConfig r;
   r.shape.inputs = c.inputs;
@@ -33,11 +38,19 @@ SessionConfig from_c(const fg_session_config& c) {
   r.log_m = c.log_m;
   r.resident = c.resident != 0;
   r.has_system = c.has_system != 0;
-  r.direct = c.direct != 0;
-  r.chunk = c.chunk;
-  r.circuits = c.circuits;
+  r.low_memory = c.low_memory != 0;
+  r.key_memory = host_memory(c.key_memory);
+  r.witness_memory = host_memory(c.witness_memory);
+  std::copy(c.chunks, c.chunks + SECTIONS, r.chunks);
+  r.slots = c.slots;
+  r.quotients = c.quotients;
   if (c.aux >= 1u << 31 || c.fields > c.aux) FG_FAIL(E_ARGUMENT, "%u aux variables, %llu of them fields", c.aux, (unsigned long long)c.fields);
   return r;
+}
+
+PointCheck point_check(int32_t check) {
+  if (check < CHECK_ENCODING || check > CHECK_SUBGROUP) FG_FAIL(E_ARGUMENT, "check %d", check);
+  return PointCheck(check);
 }
 
 template <class F>
@@ -57,7 +70,7 @@ fg_result fg_session_plan(fg_device* d, const fg_session_config* c, fg_session_b
     const SessionConfig cfg = from_c(*c);
     const uint64_t available = d->available();
     SessionBytes b = Session::bytes(cfg, available);
-    const uint64_t fixed = b.held + b.circuit * cfg.circuits;
+    const uint64_t fixed = b.held + b.circuit * cfg.slots;
     b = Session::bytes(cfg, available > fixed ? available - fixed : 0);
     *out = fg_session_bytes{b.held, b.circuit, b.arena, b.least_arena, available};
   });
@@ -108,41 +121,52 @@ fg_result fg_session_section(fg_session* s, int32_t section, const uint64_t* tai
 fg_result fg_session_load(fg_session* s, int32_t section, uint64_t first, uint64_t n, const void* raw, int32_t check,
                           const int32_t* cancel) {
   return in_session(s, [&](Session& x) {
-    if (check < CHECK_ENCODING || check > CHECK_SUBGROUP) FG_FAIL(E_ARGUMENT, "check %d", check);
-    x.load(section, first, n, static_cast<const unsigned char*>(raw), PointCheck(check), Cancel(cancel));
+    x.load(section, first, n, static_cast<const unsigned char*>(raw), point_check(check), Cancel(cancel));
   });
 }
 
-fg_result fg_session_begin(fg_session* s, uint64_t circuits) {
-  return in_session(s, [&](Session& x) { x.begin(circuits); });
+fg_result fg_session_fetch(fg_session* s, int32_t section, uint64_t range, uint64_t first, uint64_t n, const void* raw,
+                           const int32_t* cancel) {
+  return in_session(s, [&](Session& x) {
+    x.fetch(section, range, first, n, static_cast<const unsigned char*>(raw), Cancel(cancel));
+  });
 }
 
-fg_result fg_session_witness(fg_session* s, uint64_t slot, const uint64_t* bits, const void* inputs, const void* fields) {
-  return in_session(s, [&](Session& x) { x.witness(slot, bits, elements(inputs), elements(fields)); });
+fg_result fg_session_stage(fg_session* s, int32_t check) {
+  return in_session(s, [&](Session& x) { x.stage(point_check(check)); });
 }
 
-fg_result fg_session_evaluate(fg_session* s, uint64_t slot) {
-  return in_session(s, [&](Session& x) { x.evaluate(slot); });
+fg_result fg_session_begin(fg_session* s) {
+  return in_session(s, [&](Session& x) { x.begin(); });
 }
 
-fg_result fg_session_evaluations(fg_session* s, const void* a, const void* b, const void* c, uint64_t rows) {
-  return in_session(s, [&](Session& x) { x.evaluations(elements(a), elements(b), elements(c), rows); });
+fg_result fg_session_witness(fg_session* s, uint64_t slot, const uint64_t* bits, const void* inputs, const void* fields,
+                             const int32_t* cancel) {
+  return in_session(s, [&](Session& x) { x.witness(slot, bits, elements(inputs), elements(fields), Cancel(cancel)); });
 }
 
-fg_result fg_session_rows(fg_session* s, void* a, void* b, void* c, uint64_t rows) {
-  return in_session(s, [&](Session& x) { x.rows(elements(a), elements(b), elements(c), rows); });
+fg_result fg_session_evaluate(fg_session* s, uint64_t slot, uint64_t at, int32_t matrix) {
+  return in_session(s, [&](Session& x) { x.evaluate(slot, at, matrix); });
 }
 
-fg_result fg_session_quotient(fg_session* s, const int32_t* cancel) {
-  return in_session(s, [&](Session& x) { x.quotient(Cancel(cancel)); });
+fg_result fg_session_evaluations(fg_session* s, uint64_t at, int32_t matrix, const void* v, uint64_t rows, const int32_t* cancel) {
+  return in_session(s, [&](Session& x) { x.evaluations(at, matrix, elements(v), rows, Cancel(cancel)); });
 }
 
-fg_result fg_session_coefficients(fg_session* s, void* h, uint64_t n) {
-  return in_session(s, [&](Session& x) { x.coefficients(elements(h), n); });
+fg_result fg_session_rows(fg_session* s, uint64_t at, int32_t matrix, void* v, uint64_t rows) {
+  return in_session(s, [&](Session& x) { x.rows(at, matrix, elements(v), rows); });
 }
 
-fg_result fg_session_sum(fg_session* s, int32_t section, uint64_t slot, const int32_t* cancel) {
-  return in_session(s, [&](Session& x) { x.sum(section, slot, Cancel(cancel)); });
+fg_result fg_session_quotient(fg_session* s, uint64_t at, int32_t step, const int32_t* cancel) {
+  return in_session(s, [&](Session& x) { x.quotient(at, step, Cancel(cancel)); });
+}
+
+fg_result fg_session_coefficients(fg_session* s, uint64_t at, void* h, uint64_t n) {
+  return in_session(s, [&](Session& x) { x.coefficients(at, elements(h), n); });
+}
+
+fg_result fg_session_sum(fg_session* s, int32_t section, uint64_t slot, uint64_t at, const int32_t* cancel) {
+  return in_session(s, [&](Session& x) { x.sum(section, slot, at, Cancel(cancel)); });
 }
 
 fg_result fg_session_take(fg_session* s, uint64_t slot, void* g1, void* g2) {

@@ -159,6 +159,20 @@ __global__ void __launch_bounds__(EVAL_THREADS) eval_kernel(const EvalArgs a) {
   for (int k = 0; k < 3; k++) a.out[k][p.first + p.row] = row_value(a, p, k);
 }
 
+// One matrix, in bit-reversed order of rows among 2^log_m.
+__global__ void __launch_bounds__(EVAL_THREADS) eval_reversed_kernel(const EvalArgs a, int k, int log_m) {
+  const size_t row = size_t(blockIdx.x) * EVAL_THREADS + threadIdx.x;
+  if (row >= a.m) return;
+  auto at = [&](uint32_t i) { return log_m ? __brev(i) >> (32 - log_m) : 0; };
+  if (row >= a.rows) {
+    const size_t i = row - a.rows;
+    a.out[0][at(uint32_t(row))] = k == 0 && i < a.inputs ? a.values[i] : Fr::zero();
+    return;
+  }
+  const Place p = find_row(a, uint32_t(row));
+  a.out[0][at(p.first + p.row)] = row_value(a, p, k);
+}
+
 __global__ void fill_small(Fr* v) {
   int i = int(blockIdx.x * blockDim.x + threadIdx.x) - SMALL_VALUES;
   if (i > SMALL_VALUES) return;
@@ -322,16 +336,29 @@ void DeviceSystem::finish(cudaStream_t s) {
   host_bools_ = {};
 }
 
-void DeviceSystem::evaluate(const DeviceWitness& w, Fr* a, Fr* b, Fr* c, size_t m, cudaStream_t s) const {
+EvalArgs DeviceSystem::args(const DeviceWitness& w, size_t m) const {
   if (m < size_t(shape_.rows) + shape_.inputs) FG_FAIL(E_ARGUMENT, "a domain of %zu points for %u rows", m, shape_.rows);
   EvalArgs args = EvalArgs::of(*this);
   args.bits = reinterpret_cast<const uint32_t*>(w.bits);
   args.values = w.values;
+  args.m = m;
+  return args;
+}
+
+void DeviceSystem::evaluate(const DeviceWitness& w, Fr* a, Fr* b, Fr* c, size_t m, cudaStream_t s) const {
+  EvalArgs args = this->args(w, m);
   args.out[0] = a;
   args.out[1] = b;
   args.out[2] = c;
-  args.m = m;
   eval_kernel<<<blocks_for(m, EVAL_THREADS), EVAL_THREADS, 0, s>>>(args);
+  FG_LAUNCHED();
+}
+
+void DeviceSystem::evaluate_reversed(const DeviceWitness& w, int matrix, Fr* out, int log_m, cudaStream_t s) const {
+  const size_t m = size_t(1) << log_m;
+  EvalArgs args = this->args(w, m);
+  args.out[0] = out;
+  eval_reversed_kernel<<<blocks_for(m, EVAL_THREADS), EVAL_THREADS, 0, s>>>(args, matrix, log_m);
   FG_LAUNCHED();
 }
 

@@ -33,6 +33,8 @@ struct DeviceWitness {
   const Fr* values;
 };
 
+struct EvalArgs;
+
 class DeviceSystem {
  public:
   // Host arrays; bools has a bit for each aux variable that is a bit. Refuses what is out of range.
@@ -45,6 +47,8 @@ class DeviceSystem {
 
   // Rows of the circuit, then a row "input * 0 = 0" for each input, then zeros up to m. Outputs are reduced.
   void evaluate(const DeviceWitness& w, Fr* a, Fr* b, Fr* c, size_t m, cudaStream_t s) const;
+  // One of the three (0 a, 1 b, 2 c), row i at the bit reversal of i among 2^log_m.
+  void evaluate_reversed(const DeviceWitness& w, int matrix, Fr* out, int log_m, cudaStream_t s) const;
 
   const SystemShape& shape() const { return shape_; }
   uint32_t fields() const { return fields_; }
@@ -76,6 +80,7 @@ class DeviceSystem {
   Buffer<uint64_t> pointers_, terms_;
 
   void add_order(Template& t, const TemplateMatrix m[3], cudaStream_t s);
+  EvalArgs args(const DeviceWitness& w, size_t m) const;
   void check_bits(const Instance& in, size_t at) const;
 
   friend struct EvalArgs;

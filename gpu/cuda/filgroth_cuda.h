@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FG_ABI_VERSION 1
+#define FG_ABI_VERSION 2
 #define FG_API __attribute__((visibility("default")))
 
 #ifdef __cplusplus
@@ -46,7 +46,7 @@ typedef struct {
 
 typedef struct {
   int64_t device, device_peak;  // of one device
-  int64_t pinned;               // page-locked by the library
+  int64_t pinned;               // page-locked, allocated by the library or registered
 } fg_bytes;
 
 // Library and machine. These may be called from any thread at any time.
@@ -60,9 +60,9 @@ FG_API void fg_bytes_reset_peak(int32_t ordinal);
 // The n-th checked CUDA call from now on fails (0: none); fg_fault_left says how many calls are left until then.
 FG_API void fg_fault_set(int64_t n);
 FG_API int64_t fg_fault_left(void);
-// Page-locks memory that the caller owns, for all devices. bytes = 0 does nothing.
-FG_API fg_result fg_host_register(void* p, uint64_t bytes);
-FG_API fg_result fg_host_unregister(void* p);
+// Page-locks memory that the caller owns, for all devices, with the context of one. bytes = 0 does nothing.
+FG_API fg_result fg_host_register(int32_t ordinal, void* p, uint64_t bytes);
+FG_API fg_result fg_host_unregister(int32_t ordinal, void* p, uint64_t bytes);
 
 // A device: streams, twiddles and scratch memory that calls on it share.
 // budget bounds the device bytes that the library holds on it at any time (0: what is free), so that a small card can
@@ -94,7 +94,7 @@ FG_API fg_result fg_multiples(fg_device* d, int32_t group, const void* base, uin
 typedef struct fg_session fg_session;
 typedef struct {
   uint32_t inputs, aux, rows, coeffs, templates, instances, wires;
-  int32_t direct;            // host memory is copied from where it is, not through a page-locked ring
+  int32_t low_memory;        // the quotient in two vectors, a matrix at a time, instead of four
   uint64_t pointers, terms;  // of all templates and matrices; pointers are rows + 1 each
   uint64_t fields;           // aux variables that are not bits
   uint64_t counts[5], tails[5];
@@ -102,12 +102,14 @@ typedef struct {
   int32_t log_m;             // domain of 2^log_m
   int32_t resident;          // all points stay on the device; else they are staged by chunk
   int32_t has_system;        // a, b, c are evaluated on the device
-  uint64_t chunk;            // most points staged at a time
-  uint64_t circuits;         // most circuits of a call
+  int32_t key_memory, witness_memory;  // 0 through a page-locked ring, 1 from where they are, 2 through one large buffer
+  uint64_t chunks[5];        // most points staged at a time
+  uint64_t slots;            // circuits whose witnesses are on the device at a time
+  uint64_t quotients;        // that are kept for one pass over section h
 } fg_session_config;
 typedef struct {
   uint64_t held;                // system, points, index lists
-  uint64_t circuit;             // each circuit of a call
+  uint64_t circuit;             // each slot
   uint64_t arena, least_arena;  // scratch memory, wanted and needed; all work on the device shares it
   uint64_t available;           // on the device, scratch memory counted as free
 } fg_session_bytes;
@@ -126,17 +128,27 @@ FG_API fg_result fg_session_system_done(fg_session* s);
 // aux variables for bits, positions among inputs and then fields for the tail.
 FG_API fg_result fg_session_section(fg_session* s, int32_t section, const uint64_t* tail_mask, const uint32_t* bit_at,
                                     const uint32_t* value_at);
-// Points in file encoding; check is 0 encoding only, 1 on the curve, 2 in the subgroup too.
+// Points of a resident key in file encoding; check is 0 encoding only, 1 on the curve, 2 in the subgroup too.
 FG_API fg_result fg_session_load(fg_session* s, int32_t section, uint64_t first, uint64_t n, const void* raw, int32_t check,
                                  const int32_t* cancel);
-FG_API fg_result fg_session_begin(fg_session* s, uint64_t circuits);
-FG_API fg_result fg_session_witness(fg_session* s, uint64_t slot, const uint64_t* bits, const void* inputs, const void* fields);
-FG_API fg_result fg_session_evaluate(fg_session* s, uint64_t slot);
-FG_API fg_result fg_session_evaluations(fg_session* s, const void* a, const void* b, const void* c, uint64_t rows);
-FG_API fg_result fg_session_rows(fg_session* s, void* a, void* b, void* c, uint64_t rows);
-FG_API fg_result fg_session_quotient(fg_session* s, const int32_t* cancel);
-FG_API fg_result fg_session_coefficients(fg_session* s, void* h, uint64_t n);
-FG_API fg_result fg_session_sum(fg_session* s, int32_t section, uint64_t slot, const int32_t* cancel);
+// The next n points, in file encoding, of the range of a streamed key that begins at range. This call may overlap with
+// any but itself and fg_session_stage.
+FG_API fg_result fg_session_fetch(fg_session* s, int32_t section, uint64_t range, uint64_t first, uint64_t n, const void* raw,
+                                  const int32_t* cancel);
+// Converts the range that was fetched; sums are over it from then on.
+FG_API fg_result fg_session_stage(fg_session* s, int32_t check);
+FG_API fg_result fg_session_begin(fg_session* s);
+// Starts a circuit in a slot. This call may overlap with any but itself and those for the same slot.
+FG_API fg_result fg_session_witness(fg_session* s, uint64_t slot, const uint64_t* bits, const void* inputs, const void* fields,
+                                    const int32_t* cancel);
+// at < quotients is the place of the quotient. matrix and step are -1, or 0, 1, 2 in turn with low memory; evaluations
+// come a matrix at a time in any case.
+FG_API fg_result fg_session_evaluate(fg_session* s, uint64_t slot, uint64_t at, int32_t matrix);
+FG_API fg_result fg_session_evaluations(fg_session* s, uint64_t at, int32_t matrix, const void* v, uint64_t rows, const int32_t* cancel);
+FG_API fg_result fg_session_rows(fg_session* s, uint64_t at, int32_t matrix, void* v, uint64_t rows);
+FG_API fg_result fg_session_quotient(fg_session* s, uint64_t at, int32_t step, const int32_t* cancel);
+FG_API fg_result fg_session_coefficients(fg_session* s, uint64_t at, void* h, uint64_t n);
+FG_API fg_result fg_session_sum(fg_session* s, int32_t section, uint64_t slot, uint64_t at, const int32_t* cancel);
 // The sums h, l, a, b1 as Jacobian points of 144 bytes, b2 of 288.
 FG_API fg_result fg_session_take(fg_session* s, uint64_t slot, void* g1, void* g2);
 

@@ -1,7 +1,9 @@
 #include "keys.cuh"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <exception>
 #include <thread>
 
 namespace fg {
@@ -146,28 +148,99 @@ void parallel_copy(unsigned char* dst, const unsigned char* src, size_t n, int t
   for (auto& x : t) x.join();
 }
 
+constexpr size_t PIECE = 4 << 20, DIRECT_PIECE = 64 << 20;
+constexpr int MAX_WORKERS = 16;
+
+// Half of the cores: a copy is bound by memory, and the others have proofs to prepare.
+int copy_workers() { return std::min(MAX_WORKERS, std::max(2, int(std::thread::hardware_concurrency()) / 2)); }
+
 }  // namespace
 
-Staging::Staging(size_t chunk_bytes, int chunks, int threads) : chunk_(chunk_bytes), threads_(threads) {
-  for (int i = 0; i < chunks; i++) {
-    ring_.emplace_back(chunk_bytes);
+Staging::Staging(HostMemory kind) : kind_(kind) {
+  FG_CUDA(cudaGetDevice(&ordinal_));
+  if (kind_ == HostMemory::DIRECT) return;
+  workers_ = copy_workers();
+  if (kind_ == HostMemory::POOL) return;
+  for (int i = 0; i < 2 * workers_; i++) {
+    ring_.emplace_back(PIECE);
     free_.emplace_back();
   }
 }
 
-void Staging::copy(void* dst, const void* src, size_t n, cudaStream_t s) {
-  if (ring_.empty()) {
-    upload(static_cast<unsigned char*>(dst), static_cast<const unsigned char*>(src), n, s);
-    FG_CUDA(cudaStreamSynchronize(s));
-    return;
+// One copy through the ring. Pieces are taken in order by whoever is ready.
+struct Staging::Job {
+  unsigned char* dst;
+  const unsigned char* src;
+  size_t n;
+  cudaStream_t stream;
+  const Cancel& cancel;
+  std::atomic<size_t> next{0};
+  std::atomic<bool> stop{false};
+  std::mutex mutex;
+  std::exception_ptr error;  // the first
+};
+
+void Staging::work(Job& job, int worker) {
+  try {
+    if (worker) FG_CUDA(cudaSetDevice(ordinal_));
+    for (int turn = 0; !job.stop; turn ^= 1) {
+      const size_t at = job.next.fetch_add(1) * PIECE;
+      if (at >= job.n) return;
+      job.cancel.check();
+      const int k = 2 * worker + turn;
+      const size_t m = std::min(PIECE, job.n - at);
+      free_[k].sync();  // an event that was never recorded has happened
+      std::memcpy(ring_[k].get(), job.src + at, m);
+      upload(job.dst + at, ring_[k].get(), m, job.stream);
+      free_[k].record(job.stream);
+    }
+  } catch (...) {
+    std::lock_guard<std::mutex> lock(job.mutex);
+    if (!job.error) job.error = std::current_exception();
+    job.stop = true;
   }
-  for (size_t at = 0; at < n; at += chunk_) {
-    const size_t m = std::min(chunk_, n - at), k = next_++ % ring_.size();
-    free_[k].sync();  // an event that was never recorded has happened
-    parallel_copy(ring_[k].get(), static_cast<const unsigned char*>(src) + at, m, threads_);
-    upload(static_cast<unsigned char*>(dst) + at, ring_[k].get(), m, s);
-    free_[k].record(s);
+}
+
+void Staging::copy_ring(unsigned char* dst, const unsigned char* src, size_t n, cudaStream_t s, const Cancel& cancel) {
+  Job job{dst, src, n, s, cancel};
+  std::vector<std::thread> helpers;
+  const int workers = int(std::min<size_t>(size_t(workers_), (n + PIECE - 1) / PIECE));
+  try {
+    for (int w = 1; w < workers; w++) helpers.emplace_back([this, &job, w] { work(job, w); });
+  } catch (const std::exception&) {
+    // No more threads to be had: those that there are do the work.
   }
+  work(job, 0);
+  for (std::thread& t : helpers) t.join();
+  if (!job.error) return;
+  cudaStreamSynchronize(s);  // a piece may be under way whose event was not recorded
+  std::rethrow_exception(job.error);
+}
+
+void Staging::copy(void* to, const void* from, size_t n, cudaStream_t s, const Cancel& cancel) {
+  if (n == 0) return;
+  std::lock_guard<std::mutex> lock(mutex_);
+  unsigned char* dst = static_cast<unsigned char*>(to);
+  const unsigned char* src = static_cast<const unsigned char*>(from);
+  if (kind_ == HostMemory::RING) return copy_ring(dst, src, n, s, cancel);
+  DrainOnExit drain(s);
+  cancel.check();
+  if (kind_ == HostMemory::POOL) {
+    pool_.reserve(n);
+    parallel_copy(pool_.get(), src, n, workers_);
+    upload(dst, pool_.get(), n, s);
+  } else {
+    for (size_t at = 0; at < n; at += DIRECT_PIECE) {
+      cancel.check();
+      upload(dst + at, src + at, std::min(DIRECT_PIECE, n - at), s);
+    }
+  }
+  FG_CUDA(cudaStreamSynchronize(s));
+}
+
+void Staging::reserve(size_t n) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (kind_ == HostMemory::POOL) pool_.reserve(n);
 }
 
 SectionSplit::SectionSplit(size_t count, const uint64_t* tail_mask, cudaStream_t s) : count_(count) {
@@ -195,7 +268,9 @@ size_t SectionSplit::tails_before(size_t i) const {
   return host_rank_[i / 32] + size_t(__builtin_popcount(host_mask_[i / 32] & ((1u << i % 32) - 1)));
 }
 
-PointFault::PointFault(cudaStream_t s) : cell_(1) {
+PointFault::PointFault(cudaStream_t s) : cell_(1) { reset(s); }
+
+void PointFault::reset(cudaStream_t s) {
   FG_CUDA(cudaMemsetAsync(cell_.get(), 0xff, sizeof(unsigned long long), s));
 }
 

@@ -4,6 +4,7 @@
 // elements (the tail) another, each in file order; a mask over the section says which is which.
 #pragma once
 
+#include <mutex>
 #include <vector>
 
 #include "device.cuh"
@@ -14,21 +15,36 @@ namespace fg {
 // What is looked at besides the encoding: flags, coordinates below p, not infinity.
 enum PointCheck { CHECK_ENCODING = 0, CHECK_CURVE = 1, CHECK_SUBGROUP = 2 };
 
-// Staging moves host memory that need not be page-locked to the device: host threads copy into a ring of page-locked
-// chunks. Without chunks it copies from where the memory is. For one upload at a time.
+// How host memory that need not be page-locked gets to the device.
+enum class HostMemory {
+  RING = 0,    // host threads copy it piece by piece into page-locked pieces, which are sent
+  DIRECT = 1,  // it is sent from where it is
+  POOL = 2     // it is copied whole into a page-locked buffer that grows to the largest copy, and sent at once
+};
+
+// Staging moves host memory to the device. Safe for use by several threads, which wait for each other.
 class Staging {
  public:
-  Staging(size_t chunk_bytes, int chunks, int threads);
-  // Copies n bytes; returns when src may be reused. dst is complete in the order of the stream.
-  void copy(void* dst, const void* src, size_t n, cudaStream_t s);
-  size_t chunk_bytes() const { return chunk_; }
+  // For the current device. A ring's threads and page-locked bytes follow from the machine's cores.
+  explicit Staging(HostMemory kind);
+  // Copies n bytes; returns when src may be reused. dst is complete in the order of the stream. An error leaves
+  // nothing under way. cancel is looked at between pieces.
+  void copy(void* dst, const void* src, size_t n, cudaStream_t s, const Cancel& cancel = Cancel());
+  // Makes a pool large enough for copies of so many bytes.
+  void reserve(size_t n);
 
  private:
-  size_t chunk_;
-  int threads_;
-  std::vector<Pinned<unsigned char>> ring_;
+  struct Job;
+  void work(Job& job, int worker);
+  void copy_ring(unsigned char* dst, const unsigned char* src, size_t n, cudaStream_t s, const Cancel& cancel);
+
+  const HostMemory kind_;
+  int ordinal_ = 0;
+  int workers_ = 1;
+  std::mutex mutex_;
+  std::vector<Pinned<unsigned char>> ring_;  // two pieces a worker
   std::vector<Event> free_;
-  size_t next_ = 0;
+  Pinned<unsigned char> pool_;
 };
 
 // The split of one section on the device.
@@ -56,6 +72,8 @@ class SectionSplit {
 class PointFault {
  public:
   explicit PointFault(cudaStream_t s);
+  // Begins another series.
+  void reset(cudaStream_t s);
   unsigned long long* get() const { return cell_.get(); }
   // Waits for the stream; throws E_POINT with the index (in the section) if a point was not valid.
   void check(cudaStream_t s) const;

@@ -188,4 +188,22 @@ int Quotient::run(Fr* const d[4], cudaStream_t s, const Cancel& cancel) const {
   return 0;
 }
 
+void Quotient::step(int step, Fr* h, Fr* scratch, cudaStream_t s, const Cancel& cancel) const {
+  const size_t m = size_t(1) << n_;
+  Fr* v = step == 0 ? h : scratch;
+  inv_.run(v, v, NttOrder::Reversed, false, s);
+  cancel.check();
+  if (step == 2) {
+    subtract_scale<<<blocks_for(m, 256), 256, 0, s>>>(h, v, m, k_final_);
+    FG_LAUNCHED();
+    return;
+  }
+  coset_fwd_.run(v, v, NttOrder::Reversed, false, s);
+  if (step == 0) return;
+  cancel.check();
+  multiply<<<blocks_for(m, 256), 256, 0, s>>>(h, v, m, k_product_);
+  FG_LAUNCHED();
+  coset_inv_.run(h, h, NttOrder::Reversed, false, s);
+}
+
 }  // namespace fg

@@ -74,8 +74,12 @@ class Quotient {
   // d[0..3] are four buffers of 2^n values: a, b, c in the first three, the fourth is scratch. The result's index is
   // returned; the other buffers are left with garbage.
   int run(Fr* const d[4], cudaStream_t s, const Cancel& cancel) const;
-  // Device bytes of the buffers that run needs, and of the twiddles.
-  static size_t workspace_bytes(int log_n) { return size_t(4) * 32 << log_n; }
+  // The same in two buffers and three steps, for evaluations in bit-reversed order: a in h before step 0, then b in
+  // scratch before step 1, then c there before step 2. All transforms work in place; h is left in natural order.
+  void step(int step, Fr* h, Fr* scratch, cudaStream_t s, const Cancel& cancel) const;
+  // Buffers of 2^n values that run or the steps need.
+  static constexpr int BUFFERS = 4, STEP_BUFFERS = 2;
+  static size_t workspace_bytes(int log_n) { return size_t(BUFFERS) * 32 << log_n; }
   // Bytes of the twiddles where all of them are in tables.
   static uint64_t full_table_bytes(int log_n) { return 3 * NttPlan::table_bytes(log_n, NTT_MAX_LOG); }
   // Bytes of the twiddles otherwise, at most.

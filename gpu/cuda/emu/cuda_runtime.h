@@ -12,7 +12,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <iterator>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #define __global__
@@ -102,7 +105,10 @@ inline void run_block(unsigned threads, const std::function<void()>& body) {
     }
   }
 }
+// One kernel at a time: threads of the host share the state above.
 inline void launch(dim3 grid, dim3 threads, size_t shared_bytes, const std::function<void()>& body) {
+  static std::mutex one;
+  std::lock_guard<std::mutex> lock(one);
   if (shared().size() < shared_bytes) shared().resize(shared_bytes);
   grid_dim() = grid;
   block_dim() = threads;
@@ -192,8 +198,38 @@ inline cudaError_t cudaFree(void* p) { std::free(p); return 0; }
 inline cudaError_t cudaHostAlloc(void** p, size_t n, unsigned) { return cudaMalloc(p, n); }
 inline cudaError_t cudaMallocHost(void** p, size_t n) { return cudaMalloc(p, n); }
 inline cudaError_t cudaFreeHost(void* p) { std::free(p); return 0; }
-inline cudaError_t cudaHostRegister(void*, size_t, unsigned) { return 0; }
-inline cudaError_t cudaHostUnregister(void*) { return 0; }
+namespace fg_emu {
+// Page-locked ranges by their first page, with the address that was given. A page belongs to one range.
+struct Registered {
+  uintptr_t given, end;
+};
+inline std::mutex& registered_mutex() {
+  static std::mutex m;
+  return m;
+}
+inline std::map<uintptr_t, Registered>& registered() {
+  static std::map<uintptr_t, Registered> m;
+  return m;
+}
+}  // namespace fg_emu
+inline cudaError_t cudaHostRegister(void* p, size_t n, unsigned) {
+  std::lock_guard<std::mutex> lock(fg_emu::registered_mutex());
+  auto& m = fg_emu::registered();
+  const uintptr_t at = uintptr_t(p), first = at / 4096 * 4096, end = (at + n + 4095) / 4096 * 4096;
+  auto next = m.upper_bound(first);
+  if (next != m.end() && next->first < end) return cudaErrorHostMemoryAlreadyRegistered;
+  if (next != m.begin() && std::prev(next)->second.end > first) return cudaErrorHostMemoryAlreadyRegistered;
+  m[first] = {at, end};
+  return 0;
+}
+inline cudaError_t cudaHostUnregister(void* p) {
+  std::lock_guard<std::mutex> lock(fg_emu::registered_mutex());
+  auto& m = fg_emu::registered();
+  auto found = m.find(uintptr_t(p) / 4096 * 4096);
+  if (found == m.end() || found->second.given != uintptr_t(p)) return cudaErrorInvalidValue;
+  m.erase(found);
+  return 0;
+}
 inline cudaError_t cudaMemcpyAsync(void* d, const void* s, size_t n, cudaMemcpyKind, cudaStream_t = 0) { std::memmove(d, s, n); return 0; }
 inline cudaError_t cudaMemcpy(void* d, const void* s, size_t n, cudaMemcpyKind) { std::memmove(d, s, n); return 0; }
 inline cudaError_t cudaMemsetAsync(void* d, int v, size_t n, cudaStream_t = 0) { std::memset(d, v, n); return 0; }
