@@ -279,13 +279,17 @@ func (b *bound) evaluate(ctx context.Context, as []*synth.Assignment) error {
 			}
 			continue
 		}
-		buf, err := pinning.AllocWith(3*n*32, "a, b, c", pinning.Options{HugePages: b.s.Assign.Pages != synth.PagesBase, BasePages: b.s.Assign.Pages == synth.PagesBase})
-		if err != nil {
-			return err
+		// a buffer each: two page-locked vectors must not share a page
+		var v [3][]fr.Element
+		for k := range v {
+			buf, err := pinning.AllocWith(n*32, "a, b, c", pinning.Options{HugePages: b.s.Assign.Pages != synth.PagesBase, BasePages: b.s.Assign.Pages == synth.PagesBase})
+			if err != nil {
+				return err
+			}
+			a.AddBuffer(buf)
+			v[k] = pinning.Slice[fr.Element](buf, n)
 		}
-		a.AddBuffer(buf)
-		v := pinning.Slice[fr.Element](buf, 3*n)
-		a.Eval = &synth.Evaluations{A: v[:n:n], B: v[n : 2*n : 2*n], C: v[2*n:]}
+		a.Eval = &synth.Evaluations{A: v[0], B: v[1], C: v[2]}
 		if err := b.w.sys.Evaluate(ctx, a, a.Eval.A, a.Eval.B, a.Eval.C, b.s.Assign.Threads); err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 var ErrInUse = errors.New("pinning: memory in use")
 
 // Registrar page-locks memory, in pieces of at most chunk bytes (0: its own choice). After a failed Register nothing stays locked.
+// What is locked at the same time should not share a page, which drivers refuse: lock whole buffers.
 // gpu.Device is one, HostLock another.
 type Registrar interface {
 	Register(mem []byte, chunk int) error
