@@ -64,6 +64,9 @@ func TestPinnedQuotient(t *testing.T) {
 		l := &ledger{locked: map[*byte]int{}}
 		s := defaultSettings()
 		s.Prove.Pinning.Policy = policy
+		if nodes, err := pinning.Nodes(); err == nil {
+			s.Prove.Pinning.Node = pinning.OnNode(nodes[len(nodes)-1])
+		}
 		m, err := msm.NewCPU(msm.Config{})
 		require.NoError(t, err)
 		_, p, err := deviceEngines(s, m, engine, l)
