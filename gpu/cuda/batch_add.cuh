@@ -37,12 +37,14 @@ template <>
 struct BatchGeometry<Fp> {
   static constexpr int THREADS = FG_G1_THREADS, BLOCKS_PER_SM = FG_G1_BLOCKS, MAX_PAIRS = FG_MAX_PAIRS;
   static constexpr bool BLOCK_INVERSE = true;  // one inversion a block, else one a thread
+  static constexpr bool COMPACT = false;       // pair_sum_compact
 };
 template <>
 struct BatchGeometry<Fp2> {
   static constexpr int THREADS = FG_G2_THREADS, BLOCKS_PER_SM = FG_G2_BLOCKS, MAX_PAIRS = FG_MAX_PAIRS;
   // Two warps a scheduler are too few for one of them to wait for the other's inversion.
   static constexpr bool BLOCK_INVERSE = false;
+  static constexpr bool COMPACT = true;
 };
 
 // Internal linkage: units may be built with different geometries.
@@ -275,9 +277,14 @@ struct BatchRound {
       }
       Affine<F>* to = nullptr;
       if (valid(j)) {
-        const F slope = pair_slope(terms, inv, before);
+        Affine<F> sum;
+        if constexpr (BatchGeometry<F>::COMPACT) {
+          sum = pair_sum_compact(terms, inv, before, [&] { return unpack<Affine<F>>(place); });
+        } else {
+          const F slope = pair_slope(terms, inv, before);
+          sum = pair_sum(slope, terms.xs, unpack<Affine<F>>(place));
+        }
         const Affine<F> p = unpack<Affine<F>>(place);
-        Affine<F> sum = pair_sum(slope, terms.xs, p);
         if (terms.kind == PairKind::Infinity) sum = Affine<F>::inf();
         if (terms.kind == PairKind::TakeFirst) sum = p;
         pack(place, sum.neg_if(task.negate_first(r)));

@@ -23,6 +23,8 @@
 
 #if defined(__CUDACC__)
 #define FG_UNROLL _Pragma("unroll")
+#define FG_NO_UNROLL _Pragma("unroll 1")
 #else
 #define FG_UNROLL
+#define FG_NO_UNROLL
 #endif

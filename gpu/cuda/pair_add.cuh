@@ -119,4 +119,38 @@ FG_D Affine<F> pair_sum(const F& slope, const F& xs, const Affine<F>& p) {
   return r;
 }
 
+// pair_slope and pair_sum in a loop around one multiplication: a quarter of the code, where multiplications are long (G2: 112 KB of
+// it, which no instruction cache holds). A squaring becomes a product, and the sum of the x coordinates is found from the denominator
+// again. point() is the first operand, asked for as late as possible.
+template <class F, class Point>
+FG_D Affine<F> pair_sum_compact(const PairTerms<F>& t, F& inv, const F& before, const Point& point) {
+  F a = inv, b = before, num = t.num;
+  Affine<F> r;
+  FG_NO_UNROLL
+  for (int k = 0;; k++) {
+    const F m = a * b;
+    if (k == 0) {
+      a = num;
+      b = m;
+    } else if (k == 1) {
+      num = m;  // the slope
+      a = inv;
+      b = t.den;
+    } else if (k == 2) {
+      inv = m;
+      a = num;
+      b = num;
+    } else if (k == 3) {
+      const F x = point().x;
+      r.x = m - x - x;
+      if (t.kind != PairKind::Double) r.x = r.x - t.den;
+      a = num;
+      b = x - r.x;
+    } else {
+      r.y = m - point().y;
+      return r;
+    }
+  }
+}
+
 }  // namespace fg

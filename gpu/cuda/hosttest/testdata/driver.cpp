@@ -82,13 +82,18 @@ static void batch() {
   for (uint32_t i = n; i-- > 0;) {
     const Affine<F>&p = v[2 * i], &q = v[2 * i + 1];
     PairTerms<F> t = pair_terms(p, q);
+    F compact_acc = acc;
+    const Affine<F> compact = pair_sum_compact(t, compact_acc, before[i], [&] { return p; });
     F slope = pair_slope(t, acc, before[i]);
     switch (t.kind) {
       case PairKind::TakeFirst: out[i] = p; break;
       case PairKind::TakeSecond: out[i] = q; break;
       case PairKind::Infinity: out[i] = Affine<F>::inf(); break;
-      default: out[i] = pair_sum(slope, t.xs, p);
+      default:
+        out[i] = pair_sum(slope, t.xs, p);
+        if (compact.x != out[i].x || compact.y != out[i].y) std::exit(5);
     }
+    if (compact_acc != acc) std::exit(5);
   }
   for (auto& p : out) put(p);
 }
