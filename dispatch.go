@@ -173,6 +173,10 @@ func (d *dispatcher) run(w *worker, tasks []*task) {
 		r := results[i]
 		switch {
 		case r.Err == nil:
+			for _, err := range r.Report.Failed { // with others in one call
+				w.note(err)
+				t.attempts = append(t.attempts, Attempt{w.name, err})
+			}
 			w.note(nil)
 			t.done <- taskResult{proof: r.Proof, backend: w.name, prover: r.Report, attempts: t.attempts}
 		case t.ctx.Err() != nil:

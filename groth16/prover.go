@@ -160,7 +160,7 @@ func (p *prover) ProveBatch(ctx context.Context, as []*synth.Assignment) ([]Resu
 	}
 	for len(good) > 0 {
 		n := min(p.per, len(good))
-		p.group(ctx, as, good[:n], blind, out)
+		p.group(ctx, as, good[:n], blind, out, nil)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -180,11 +180,13 @@ func (p *prover) admit(ctx context.Context, a *synth.Assignment) error {
 	return p.sys.Satisfied(ctx, a, p.cfg.Threads)
 }
 
-// group proves the circuits with the given indices in one call. Where the call fails, each is tried alone, so that one
-// bad circuit does not cost the others their proofs.
-func (p *prover) group(ctx context.Context, as []*synth.Assignment, idx []int, blind []blinding, out []Result) {
+// group proves the circuits with the given indices in one call. Where the call fails, each half is tried by itself, so that
+// one bad circuit does not cost the others their proofs, and a fault that passes costs two passes over a streamed key and
+// not as many as there are circuits. failed are the calls that these circuits were in before.
+func (p *prover) group(ctx context.Context, as []*synth.Assignment, idx []int, blind []blinding, out []Result, failed []error) {
+	outer := ctx
 	ctx, rec := record(ctx, "prove")
-	rep := Report{Backend: p.name, Config: p.cfg.String(), Circuits: len(idx)}
+	rep := Report{Backend: p.name, Config: p.cfg.String(), Circuits: len(idx), Failed: failed}
 	these := make([]*synth.Assignment, len(idx))
 	for k, i := range idx {
 		these[k] = as[i]
@@ -198,9 +200,10 @@ func (p *prover) group(ctx context.Context, as []*synth.Assignment, idx []int, b
 			}
 			return
 		}
-		for k := range idx {
-			p.group(ctx, as, idx[k:k+1], blind, out)
-		}
+		failed = append(failed[:len(failed):len(failed)], err)
+		half := len(idx) / 2
+		p.group(outer, as, idx[:half], blind, out, failed)
+		p.group(outer, as, idx[half:], blind, out, failed)
 		return
 	}
 	for k, i := range idx {

@@ -19,6 +19,7 @@ type Report struct {
 	Spans    []span.Record // by start; times count from the recorder's epoch
 	Bytes    int64         // sum over the spans
 	Verified bool          // the proof was verified before it was returned
+	Failed   []error       // calls with this and other circuits that failed before, after which fewer were tried together
 	// DeviceBytes is the most device memory that the session held, where it tells (a method DeviceBytes() int64).
 	DeviceBytes int64
 	Process     Process // of the whole process, at the end

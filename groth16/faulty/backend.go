@@ -57,6 +57,22 @@ func (s *session) CircuitsPerCall() int {
 	return 1
 }
 
+// Held passes on what the wrapped session keeps between calls, which is optional too.
+func (s *session) Held() pinning.Footprint {
+	if h, ok := s.inner.(interface{ Held() pinning.Footprint }); ok {
+		return h.Held()
+	}
+	return pinning.Footprint{}
+}
+
+// DeviceBytes passes on the most device memory that it held.
+func (s *session) DeviceBytes() int64 {
+	if d, ok := s.inner.(interface{ DeviceBytes() int64 }); ok {
+		return d.DeviceBytes()
+	}
+	return 0
+}
+
 // Sums implements groth16.Session. A wrong result has the generator added to the first circuit's A.
 func (s *session) Sums(ctx context.Context, as []*synth.Assignment) ([]groth16.Sums, error) {
 	wrong, err := s.b.enter(ctx, Sums)

@@ -3,6 +3,7 @@ package faulty_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/filgroth/filgroth/msm/msmtest"
 	"github.com/filgroth/filgroth/ntt"
 	"github.com/filgroth/filgroth/ntt/ntttest"
+	"github.com/filgroth/filgroth/pinning"
 	"github.com/filgroth/filgroth/synth"
 )
 
@@ -105,6 +107,80 @@ func TestFaults(t *testing.T) {
 		require.Equal(t, 1, b.Injected())
 		require.NoError(t, p.Close())
 	}
+}
+
+// picky is a session that fails whenever a certain assignment is among those it is given, and likes many at a time.
+type picky struct {
+	groth16.Backend
+	bad   *synth.Assignment
+	calls []int
+}
+
+type pickySession struct {
+	groth16.Session
+	b *picky
+}
+
+func (b *picky) Bind(ctx context.Context, s *synth.System, k *groth16.ProvingKey, c groth16.Config) (groth16.Session, error) {
+	in, err := b.Backend.Bind(ctx, s, k, c)
+	return &pickySession{in, b}, err
+}
+
+func (s *pickySession) Held() pinning.Footprint { return pinning.Footprint{Host: 7} }
+func (s *pickySession) DeviceBytes() int64      { return 9 }
+func (s *pickySession) Sums(ctx context.Context, as []*synth.Assignment) ([]groth16.Sums, error) {
+	s.b.calls = append(s.b.calls, len(as))
+	if slices.Contains(as, s.b.bad) {
+		return nil, errors.New("not this one")
+	}
+	return s.Session.Sums(ctx, as)
+}
+
+// TestSharedCall: a call of many circuits that fails is tried in halves, and what failed is in the reports: a passing fault
+// costs two more calls, one bad circuit its own proof only.
+func TestSharedCall(t *testing.T) {
+	sys, k, a := fixture(t)
+	as := make([]*synth.Assignment, 8)
+	for i := range as {
+		b := *a
+		as[i] = &b
+	}
+	inner := &picky{Backend: backend(t)}
+	b, err := faulty.NewBackend(inner, faulty.Fault{Op: faulty.Sums, Kind: faulty.Fail, Call: 1})
+	require.NoError(t, err)
+	p, err := groth16.NewProver(t.Context(), b, sys, k, groth16.Config{CircuitsPerCall: 8})
+	require.NoError(t, err)
+	rs, err := p.ProveBatch(t.Context(), as)
+	require.NoError(t, err)
+	require.Equal(t, []int{4, 4}, inner.calls)
+	for _, r := range rs {
+		require.NoError(t, r.Err)
+		require.Len(t, r.Report.Failed, 1)
+		require.ErrorIs(t, r.Report.Failed[0], faulty.ErrInjected)
+		require.Equal(t, 4, r.Report.Circuits)
+		require.Equal(t, int64(9), r.Report.DeviceBytes)
+	}
+	require.Equal(t, int64(7), p.(interface{ Held() pinning.Footprint }).Held().Host)
+
+	inner.bad, inner.calls = as[5], nil
+	rs, err = p.ProveBatch(t.Context(), as)
+	require.NoError(t, err)
+	require.Equal(t, []int{8, 4, 4, 2, 1, 1, 2}, inner.calls)
+	for i, r := range rs {
+		if i == 5 {
+			require.EqualError(t, r.Err, "not this one")
+			continue
+		}
+		require.NoError(t, r.Err)
+		require.Len(t, r.Report.Failed, []int{1, 1, 1, 1, 3, 0, 2, 2}[i])
+	}
+	inner.bad = nil
+	rs, err = p.ProveBatch(t.Context(), as)
+	require.NoError(t, err)
+	for _, r := range rs {
+		require.Empty(t, r.Report.Failed)
+	}
+	require.NoError(t, p.Close())
 }
 
 // TestEngineFaults: a wrong engine inside of the CPU backend is found whatever it is asked for.
