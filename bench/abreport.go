@@ -108,7 +108,7 @@ func seconds(v float64) string {
 
 // htmlRow is a line of the report's table.
 type htmlRow struct {
-	Arm, Phase, Median, Interval, Ratio, RatioInterval, P, Verdict, Class string
+	Arm, Phase, Median, Interval, Ratio, RatioInterval, P, Verdict, Bytes, Class string
 }
 
 var page = template.Must(template.New("report").Parse(`<!doctype html>
@@ -126,8 +126,8 @@ Effects below {{.Effect}} % count as none; "no difference" needs the interval wi
 {{range .Missing}}<p><b>{{.Name}}</b>: unavailable ({{.Unavailable}})</p>{{end}}
 {{.Bars}}
 <h2>Phases</h2>
-<table><tr><th>arm</th><th>phase</th><th>median</th><th>95 % interval</th><th>ratio to first</th><th>95 % interval</th><th>p</th><th>verdict</th></tr>
-{{range .Rows}}<tr class="{{.Class}}"><td>{{.Arm}}</td><td>{{.Phase}}</td><td>{{.Median}}</td><td>{{.Interval}}</td><td>{{.Ratio}}</td><td>{{.RatioInterval}}</td><td>{{.P}}</td><td>{{.Verdict}}</td></tr>
+<table><tr><th>arm</th><th>phase</th><th>median</th><th>95 % interval</th><th>ratio to first</th><th>95 % interval</th><th>p</th><th>verdict</th><th>bytes</th></tr>
+{{range .Rows}}<tr class="{{.Class}}"><td>{{.Arm}}</td><td>{{.Phase}}</td><td>{{.Median}}</td><td>{{.Interval}}</td><td>{{.Ratio}}</td><td>{{.RatioInterval}}</td><td>{{.P}}</td><td>{{.Verdict}}</td><td>{{.Bytes}}</td></tr>
 {{end}}</table>
 <h2>Memory and faults</h2>
 <table><tr><th>arm</th><th>peak RSS</th><th>minor faults a run</th><th>major faults a run</th><th>counters of the last run</th><th>device</th></tr>
@@ -189,7 +189,7 @@ func (r *ABResult) htmlRows(a *ArmResult) []htmlRow {
 			continue
 		}
 		m := stats.Median(v, r.Rule.Confidence)
-		row := htmlRow{Arm: a.Name, Phase: p, Median: seconds(m.Center), Interval: tooFew}
+		row := htmlRow{Arm: a.Name, Phase: p, Median: seconds(m.Center), Interval: tooFew, Bytes: a.bytesOf(p, m.Center)}
 		if !math.IsInf(m.Low, 0) {
 			row.Interval = seconds(m.Low) + " to " + seconds(m.High)
 		}

@@ -205,7 +205,7 @@ func (r *ABResult) table(w io.Writer) {
 	e := &r.Environment
 	fmt.Fprintf(w, "%s, %s, %d rounds interleaved in shuffled order; %s, %d cores, GPU %s, commit %s, load %s\n", r.Shape, r.Work, r.Rounds, e.CPU, e.Cores, e.shortGPU(), e.Commit, e.LoadBefore)
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(tw, "arm\tphase\tmedian s a circuit\t95 % interval\tratio to first\t95 % interval\tp (Holm)\tverdict")
+	fmt.Fprintln(tw, "arm\tphase\tmedian s a circuit\t95 % interval\tratio to first\t95 % interval\tp (Holm)\tverdict\tbytes")
 	for i := range r.Arms {
 		a := &r.Arms[i]
 		if a.Unavailable != "" {
@@ -222,7 +222,7 @@ func (r *ABResult) table(w io.Writer) {
 			if !math.IsInf(m.Low, 0) {
 				interval = fmt.Sprintf("%.4f to %.4f", m.Low, m.High)
 			}
-			fmt.Fprintf(tw, "%s\t%s\t%.4f\t%s\t%s\n", a.Name, phase, m.Center, interval, r.against(a.Name, phase))
+			fmt.Fprintf(tw, "%s\t%s\t%.4f\t%s\t%s\t%s\n", a.Name, phase, m.Center, interval, r.against(a.Name, phase), a.bytesOf(phase, m.Center))
 		}
 		fmt.Fprintf(tw, "%s\tpeak RSS\t%s\t\tminor faults %d, major %d%s\n", a.Name, bytesString(a.peak()), a.faults(false), a.faults(true), a.device())
 	}
@@ -270,6 +270,15 @@ func (a *ArmResult) device() string {
 		return ""
 	}
 	return fmt.Sprintf("; device %s, page-locked %s", bytesString(slices.Max(a.Device)), bytesString(slices.Max(a.Pinned)))
+}
+
+// bytesOf says what a phase moved for a circuit, and how fast.
+func (a *ArmResult) bytesOf(phase string, seconds float64) string {
+	n := a.Bytes[phase] / int64(max(1, a.settings.Circuits))
+	if n == 0 || seconds <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s, %s", bytesString(n), rate(n, seconds))
 }
 
 // moved is what all phases moved in the last round, as their spans say.
