@@ -122,7 +122,8 @@ func TestPolicies(t *testing.T) {
 	defer func() { require.NoError(t, a.Close()) }()
 	want, err := groth16test.Expected(ctx, sys, a, trap)
 	require.NoError(t, err)
-	for _, policy := range []pinning.Policy{pinning.PolicyAuto, pinning.PolicyNone, pinning.PolicyRegister, pinning.PolicyRing} {
+	for _, policy := range []pinning.Policy{pinning.PolicyAuto, pinning.PolicyNone, pinning.PolicyRegister, pinning.PolicyRing,
+		pinning.PolicyRegisterOnce, pinning.PolicyPool} {
 		for _, place := range []groth16.Place{groth16.PlaceDevice, groth16.PlaceHost} {
 			got, err := sumsOnce(ctx, d, sys, key, a, groth16.Config{Pinning: pinning.Config{Policy: policy}, Evaluate: place})
 			require.NoError(t, err, "%v %v", policy, place)

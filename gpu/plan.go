@@ -22,7 +22,7 @@ const (
 	// loadPoints is how many points of a resident key one call converts: what cancellation waits for.
 	loadPoints = 1 << 20
 	// fetchBytes is how much of a streamed key is read and sent at a time.
-	fetchBytes = 64 << 20
+	fetchBytes = 128 << 20
 )
 
 // plan chooses how the session works from the bytes that are free, before anything is allocated.

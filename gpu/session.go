@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/filgroth/filgroth/groth16"
@@ -77,6 +78,15 @@ func (s *session) Footprint(circuits int) pinning.Footprint {
 	f := pinning.Footprint{Device: int64(s.bytes.arena + s.bytes.circuit*uint64(together))}
 	if !s.c.hasSystem {
 		f.Host = 3 * 32 * int64(s.sys.Constraints())
+	}
+	return f
+}
+
+// Held is the host memory that the session keeps between calls, beside a ring of some 64 MiB.
+func (s *session) Held() pinning.Footprint {
+	f := pinning.Footprint{Host: s.b2.heldBytes()}
+	if s.c.witnessMemory == throughPool {
+		f.Pinned = max(8*int64((s.sys.Aux()+63)/64), fr.Bytes*int64(s.sys.Fields()))
 	}
 	return f
 }

@@ -80,26 +80,65 @@ func (w *work) ranges() []keyRange {
 	return all
 }
 
+// piece is a part of a range as it was read.
+type piece struct {
+	at, n int
+	raw   []byte
+	err   error
+}
+
+// read reads a range piece by piece, one ahead of what is sent: a key that is not mapped is read while the piece before is
+// under way.
+func (w *work) read(ctx context.Context, r keyRange) <-chan piece {
+	out := make(chan piece, 1)
+	step := max(1, fetchBytes/r.sec.PointSize())
+	go func() {
+		defer close(out)
+		for at := r.at; at < r.at+r.n; at += step {
+			p := piece{at: at, n: min(step, r.at+r.n-at)}
+			p.err = protect(func() (err error) {
+				p.raw, err = w.key.Raw(r.sec, p.at, p.n)
+				return err
+			})
+			select {
+			case out <- p:
+			case <-ctx.Done():
+				return
+			}
+			if p.err != nil {
+				return
+			}
+		}
+	}()
+	return out
+}
+
 // fetch sends a range to the device. Not on the device's thread.
-func (w *work) fetch(ctx context.Context, r keyRange, cancel *int32) error {
+func (w *work) fetch(ctx context.Context, r keyRange, cancel *int32) (err error) {
 	_, sp := span.Start(w.ctx, "key.load")
 	sp.SetLane(w.d.String())
 	sp.AddBytes(int64(r.n) * int64(r.sec.PointSize()))
 	defer sp.End()
-	step := max(1, fetchBytes/r.sec.PointSize())
-	for at := r.at; at < r.at+r.n; at += step {
-		if err := ctx.Err(); err != nil {
-			return err
+	ctx, stop := context.WithCancel(ctx)
+	pieces := w.read(ctx, r)
+	defer func() {
+		stop()
+		for range pieces { // until it has ended
 		}
-		n := min(step, r.at+r.n-at)
-		raw, err := w.key.Raw(r.sec, at, n)
-		if err != nil {
-			return err
+	}()
+	sent := 0
+	for p := range pieces {
+		if p.err != nil {
+			return p.err
 		}
-		res := w.d.lib.sessionFetch(w.h, int(r.sec), r.at, at, n, raw, cancel)
+		res := w.d.lib.sessionFetch(w.h, int(r.sec), r.at, p.at, p.n, p.raw, cancel)
 		if err := res.err(w.d.opts.Ordinal); err != nil {
 			return err
 		}
+		sent += p.n
+	}
+	if sent < r.n {
+		return ctx.Err()
 	}
 	return nil
 }

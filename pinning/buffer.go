@@ -56,6 +56,7 @@ func Alloc(n int, purpose string) (*Buffer, error) {
 		b.mem = mem
 	}
 	live.add(purpose, n, 1)
+	b.enter()
 	return b, nil
 }
 
@@ -77,6 +78,7 @@ func (b *Buffer) Close() error {
 		return fmt.Errorf("%w: %s", ErrClosed, b.purpose)
 	}
 	b.closed = true
+	b.leave()
 	live.add(b.purpose, -len(b.mem), -1)
 	mem := b.mem
 	b.mem = nil
