@@ -45,6 +45,7 @@ type SynthResult struct {
 	Simulate     Cost   `json:"simulate"` // making the synthetic vanilla proofs: no part of proving
 	Witness      []Cost `json:"witness"`  // the first in fresh memory, the others in its memory again unless Fresh
 	Fresh        bool   `json:"fresh_memory_each_time"`
+	Pages        string `json:"pages"`
 	WitnessBytes int64  `json:"witness_bytes"`
 	Evaluation   []Cost `json:"evaluation"`
 	EvaluateFull bool   `json:"evaluate_full"` // into three whole vectors instead of chunks
@@ -60,6 +61,7 @@ type synthFlags struct {
 	shape, json, dir string
 	full, noDigest   bool
 	fresh            bool
+	pages            string
 	n, threads       int
 	seed             uint64
 	chunk            int
@@ -73,6 +75,7 @@ func synthMode(fs *flag.FlagSet) func(context.Context, io.Writer) error {
 	fs.BoolVar(&f.full, "full", false, "evaluate into three whole vectors (3 x 4 GiB for 32 GiB shapes) instead of chunk by chunk")
 	fs.BoolVar(&f.noDigest, "no-digest", false, "do not compute the row digest (20 s and more for 32 GiB shapes); no file is written then")
 	fs.BoolVar(&f.fresh, "fresh", false, "make every witness in fresh memory, not only the first")
+	fs.StringVar(&f.pages, "pages", "auto", "memory pages under the witness: auto, base or huge")
 	fs.IntVar(&f.n, "n", 3, "make and evaluate the witness so many `times`")
 	fs.IntVar(&f.threads, "threads", 0, "threads of witness and evaluation; 0 = all cores")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of the synthetic vanilla proofs")
@@ -88,7 +91,7 @@ func (f *synthFlags) run(ctx context.Context, out io.Writer) error {
 	if f.n < 1 {
 		return fmt.Errorf("-n %d: at least one", f.n)
 	}
-	r := &SynthResult{Environment: ReadEnvironment(), Shape: f.shape, EvaluateFull: f.full, Fresh: f.fresh}
+	r := &SynthResult{Environment: ReadEnvironment(), Shape: f.shape, EvaluateFull: f.full, Fresh: f.fresh, Pages: f.pages}
 	m := startMonitor(50 * time.Millisecond)
 	sys, err := f.system(ctx, sh, r)
 	if err == nil {
@@ -211,8 +214,12 @@ func (f *synthFlags) witness(ctx context.Context, sh shapes.Shape, sys *synth.Sy
 // once makes a witness, in the memory of another if there is one, evaluates it, and checks it where asked to.
 func (f *synthFlags) once(ctx context.Context, c shapes.Case, sys *synth.System, r *SynthResult, into *synth.Assignment, check bool) (*synth.Assignment, error) {
 	a := into
+	pages, err := synth.ParsePages(f.pages)
+	if err != nil {
+		return a, err
+	}
 	cost, err := measure(func() error {
-		got, err := synth.AssignWitness(ctx, c.Circuit, sys, synth.AssignConfig{Threads: f.threads, Into: into})
+		got, err := synth.AssignWitness(ctx, c.Circuit, sys, synth.AssignConfig{Threads: f.threads, Pages: pages, Into: into})
 		if err == nil {
 			a = got
 		}
