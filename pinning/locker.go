@@ -65,6 +65,7 @@ type locked struct {
 	room  *Reservation
 	ready chan struct{} // closed when it is locked, or failed to be
 	err   error
+	stay  func() // takes back what the owner's Close would do
 }
 
 // NewLocker makes a Locker. PolicyAuto, PolicyNone and PolicyRing lock nothing here: a ring belongs to the backend that copies through
@@ -205,7 +206,14 @@ func (l *Locker) once(ctx context.Context, mem []byte) (*locked, error) {
 	h := &locked{mem: mem, uses: 1, ready: make(chan struct{})}
 	l.held = append(l.held, h)
 	l.mu.Unlock()
-	return h, l.fill(ctx, h, func() error { return l.register(mem) })
+	err := l.fill(ctx, h, func() error { return l.register(mem) })
+	if o := Owner(mem); err == nil && o != nil {
+		stay, _ := o.BeforeClose(func() { _ = l.Forget(mem) })
+		l.mu.Lock()
+		h.stay = stay
+		l.mu.Unlock()
+	}
+	return h, err
 }
 
 // await waits until another use has locked h.
@@ -283,7 +291,8 @@ func within(a, b []byte) bool {
 	return at >= from && at+uintptr(len(a)) <= from+uintptr(len(b))
 }
 
-// Forget unlocks what PolicyRegisterOnce locked of mem, before its owner gives the memory back. What is in a loan is ErrInUse.
+// Forget unlocks what PolicyRegisterOnce locked of mem, before its owner gives the memory back; a Buffer of this package does so
+// itself when it is closed. What is in a loan is ErrInUse.
 func (l *Locker) Forget(mem []byte) error {
 	return l.drop(func(h *locked) bool { return h.buf == nil && within(h.mem, mem) }, true)
 }
@@ -311,6 +320,9 @@ func (l *Locker) drop(which func(*locked) bool, strict bool) error {
 	})
 	l.mu.Unlock()
 	for _, h := range out {
+		if h.stay != nil {
+			h.stay()
+		}
 		errs = append(errs, l.unregister(h.mem))
 		h.room.give()
 		if h.buf != nil {

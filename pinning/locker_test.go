@@ -192,6 +192,29 @@ func TestLockerOnce(t *testing.T) {
 	require.Empty(t, r.locked)
 	require.NoError(t, l.Close())
 
+	// A buffer that is closed is forgotten; a locker that is closed no longer hears of it.
+	for _, bufferFirst := range []bool{true, false} {
+		r = newLedger()
+		l, err = NewLocker(r, Config{Policy: PolicyRegisterOnce}, nil)
+		require.NoError(t, err)
+		buf, err := Alloc(9000, "locked once")
+		require.NoError(t, err)
+		x, err = l.Use(ctx, buf.Bytes())
+		require.NoError(t, err)
+		require.NoError(t, x.Return())
+		require.Len(t, r.locked, 1)
+		if bufferFirst {
+			require.NoError(t, buf.Close())
+			require.Empty(t, r.locked)
+			require.Zero(t, l.Stats().Held)
+			require.NoError(t, l.Close())
+			continue
+		}
+		require.NoError(t, l.Close())
+		require.Empty(t, r.locked)
+		require.NoError(t, buf.Close())
+	}
+
 	// Who waits for a lock that another gives up on takes it over.
 	r = newLedger()
 	l, err = NewLocker(r, Config{Policy: PolicyRegisterOnce}, NewBudget(9000))
