@@ -7,15 +7,16 @@
 # key of SHAPE (mix-23: 3 GB; a tmpfs will do), which is made there on the device. Reports go to $OUT/ab-device.tar.gz, the tables
 # to $OUT/ab-device.log as well. Nothing is started after $TOTAL seconds.
 #
-# Steps, in this order: b1 (host memory of a whole device, a, b, c on ordinary pages), a4 (the sum in G2), d4 (windows), aa (two
-# equal arms), phase4-engines (the preset; a, b, c and the sum in G2 on the host), pin (page-locking by the GiB), phase4 (the preset
-# on a whole device), b1-huge (huge pages), knobs (evaluation, key), circuits (circuits a call over a streamed key), flight (witnesses
-# in flight, workers).
+# Steps, in this order if none is named: b1 (host memory of a whole device, a, b, c on ordinary pages), a4 (the sum in G2), d4
+# (windows), aa (two equal arms), phase4-engines (the preset; a, b, c and the sum in G2 on the host), pin (page-locking by the GiB),
+# phase4 (the preset on a whole device). Others: b1-huge (huge pages), windows (sizes for H), knobs (evaluation, key), circuits
+# (circuits a call over a streamed key), flight (witnesses in flight, workers), phase4-all (all five changes, direct synthesis
+# included, on a smaller circuit).
 set -u
 cd "$(dirname "$0")/../.."
 bench=$(realpath "$1") keys=$2
 shift 2
-[ $# -gt 0 ] || set -- b1 a4 d4 aa phase4-engines pin phase4 b1-huge knobs circuits flight
+[ $# -gt 0 ] || set -- b1 a4 d4 aa phase4-engines pin phase4
 out=${OUT:-$(mktemp -d)}
 shape=${SHAPE:-mix-23} rounds=${ROUNDS:-10} warm=${WARM:-1} total=${TOTAL:-235}
 reports=$(mktemp -d)
@@ -57,6 +58,8 @@ for s in "$@"; do
     b1-huge) gpu b1-huge 30 ab $whole -set pages=huge -knob $pin ;;
     knobs) gpu knobs 20 ab -knob evaluate=device,host -knob key=resident,streamed ;;
     circuits) gpu circuits 30 ab -set key=streamed -knob circuits=1,2,4,10 ;;
+    windows) gpu windows 25 ab -knob window-h=0,12,13,14,15,16,17 ;;
+    phase4-all) step phase4-all 90 ab -work prove -preset phase4 -set backend=gpu-engines -shape mix-20 ;;
     flight) gpu flight 20 ab -work prove -set circuits=4 -knob inflight=0,1,2 -knob workers=1,2 ;;
     *) echo "unknown step $s"; exit 2 ;;
   esac
