@@ -48,7 +48,7 @@ func abMode(fs *flag.FlagSet) func(context.Context, io.Writer) error {
 	fs.IntVar(&f.warm, "warm", 1, "rounds before, not counted")
 	fs.DurationVar(&f.limit, "for", 0, "start no further round after this `time`, and judge by those that there are; 0 = no limit")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of the order")
-	fs.BoolVar(&f.rebind, "rebind", false, "prepare and release the prover in every run (always where sessions do not fit beside each other)")
+	fs.BoolVar(&f.rebind, "rebind", false, "prepare and release the prover in every run, for sessions that do not fit beside each other")
 	fs.StringVar(&f.keys, "keys", "", "`directory` of forgeable measurement keys, made when missing, on the device where an arm has one (default: the user's cache)")
 	fs.StringVar(&f.out, "out", "", "write results.json, results.txt (Go benchmark format), report.html and the pictures to this `directory`")
 	fs.Float64Var(&f.rule.Alpha, "alpha", 0, "significance after adjustment for all comparisons (default 0.05)")

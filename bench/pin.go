@@ -119,6 +119,7 @@ func (f *pinFlags) run(ctx context.Context, out io.Writer) (err error) {
 		}
 		base := defaultSettings()
 		base.Backend, base.Evaluation = "gpu", "whole"
+		base.Prove.Key.Residence = groth16.ResidenceResident // of all arms, or of none
 		start = time.Now()
 		if err := f.proofs(ctx, w, base, r, more); err != nil {
 			return err

@@ -43,7 +43,12 @@ step() {
   grep -E ' (total|pin|prep|msm\.[a-z0-9]+) |: unavailable|GB/s|pays| (base|huge) ' "$reports/$name.txt" | cut -c1-140
 }
 
-gpu() { step "$@" -set backend=gpu; }
+# An arm must not stream the key because those before it have filled the device.
+gpu() {
+  local name=$1 limit=$2 mode=$3
+  shift 3
+  step "$name" "$limit" "$mode" -set backend=gpu -set key=resident "$@"
+}
 whole="-set evaluation=whole" pin=pin=none,register,register-once,pool,ring
 
 for s in "$@"; do
