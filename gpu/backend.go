@@ -7,10 +7,17 @@ import (
 
 	"github.com/filgroth/filgroth/groth16"
 	"github.com/filgroth/filgroth/ntt"
+	"github.com/filgroth/filgroth/pinning"
 	"github.com/filgroth/filgroth/synth"
 )
 
 var _ groth16.Backend = (*Device)(nil)
+
+// Limits of the ring that host memory goes through.
+const (
+	maxRingPieces = 1024
+	maxRingPiece  = 1 << 30
+)
 
 // Bind implements groth16.Backend: the system's tables, and the key if it fits the device and its budget, stay there as
 // long as the session is open. Everything of Sums runs on the device, but the sum in G2 where Config.B2 says otherwise; what
@@ -41,8 +48,13 @@ func (d *Device) checkConfig(cfg groth16.Config) error {
 	if err := cfg.Validate(); err != nil {
 		return err
 	}
-	if cfg.Pinning.RingChunks != 0 {
-		return fmt.Errorf("%w: %v: a ring of another length", groth16.ErrUnavailable, d)
+	p := cfg.Pinning
+	ring := p.Policy == pinning.PolicyAuto || p.Policy == pinning.PolicyRing
+	switch {
+	case p.RingChunks > maxRingPieces || ring && p.ChunkBytes > maxRingPiece:
+		return fmt.Errorf("%w: %v: a ring of %d pieces of %d bytes", groth16.ErrUnavailable, d, p.RingChunks, p.ChunkBytes)
+	case p.Node != pinning.AnyNode:
+		return fmt.Errorf("%w: %v: page-locked memory of a chosen node", groth16.ErrUnavailable, d)
 	}
 	return nil
 }

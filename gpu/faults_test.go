@@ -41,11 +41,16 @@ func TestFaults(t *testing.T) {
 	}
 	step = max(step, 1)
 	failed := 0
-	for _, cfg := range []groth16.Config{
+	defer func() { d.choose = nil }()
+	streamed := groth16.KeyConfig{Residence: groth16.ResidenceStreamed, ChunkPoints: 64}
+	for i, cfg := range []groth16.Config{
 		{Key: groth16.KeyConfig{Residence: groth16.ResidenceResident}},
-		{Key: groth16.KeyConfig{Residence: groth16.ResidenceStreamed, ChunkPoints: 64}},
+		{Key: streamed},
+		{Key: streamed, Pinning: pinning.Config{Policy: pinning.PolicyPool}},
 		{Pinning: pinning.Config{Policy: pinning.PolicyRegister, ChunkBytes: 4096}},
+		{Pinning: pinning.Config{Policy: pinning.PolicyRegisterOnce}},
 	} {
+		d.choose = func(c *sessionConfig) bool { return c.lowMemory == (i%2 == 0) }
 		for n := int64(1); ; n += step {
 			d.InjectFault(n)
 			got, err := sumsOnce(ctx, d, sys, key, a, cfg)
@@ -131,7 +136,12 @@ func TestPolicies(t *testing.T) {
 				got.B2.Equal(&want.B2), "%v %v", policy, place)
 		}
 	}
-	_, err = d.Bind(ctx, sys, key, groth16.Config{Pinning: pinning.Config{RingChunks: 3}})
+	for _, ring := range []pinning.Config{{RingChunks: 1, ChunkBytes: 100}, {RingChunks: 3, ChunkBytes: 4096}, {RingChunks: 5}} {
+		got, err := sumsOnce(ctx, d, sys, key, a, groth16.Config{Pinning: ring})
+		require.NoError(t, err, "%v", ring)
+		require.True(t, got.H.Equal(&want.H) && got.L.Equal(&want.L) && got.B2.Equal(&want.B2), "%v", ring)
+	}
+	_, err = d.Bind(ctx, sys, key, groth16.Config{Pinning: pinning.Config{RingChunks: 2000}})
 	require.ErrorIs(t, err, groth16.ErrUnavailable)
 }
 

@@ -21,7 +21,7 @@ import (
 func TestTwoSessions(t *testing.T) {
 	d, real := testDevice(t, Options{})
 	ctx := context.Background()
-	calls := 2
+	calls := 1
 	if real {
 		calls = 20
 	}
@@ -63,7 +63,7 @@ func assertNoError(t *testing.T, err error) bool {
 // back that was taken, on the device, of page-locked memory and on the heap.
 func TestLeaks(t *testing.T) {
 	d, real := testDevice(t, Options{})
-	rounds := 6
+	rounds := 3
 	if real {
 		rounds = 50
 	}

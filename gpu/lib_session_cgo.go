@@ -23,6 +23,7 @@ func (c *sessionConfig) toC() *C.fg_session_config {
 		pointers: C.uint64_t(s.pointers), terms: C.uint64_t(s.terms),
 		log_m: C.int32_t(c.log), resident: boolInt(c.resident), has_system: boolInt(c.hasSystem), low_memory: boolInt(c.lowMemory),
 		key_memory: C.int32_t(c.keyMemory), witness_memory: C.int32_t(c.witnessMemory),
+		ring_piece: C.uint64_t(c.ringPiece), ring_pieces: C.uint64_t(c.ringPieces),
 		slots: C.uint64_t(c.slots), quotients: C.uint64_t(c.quotients),
 	}
 	for i := range c.counts {

@@ -67,9 +67,11 @@ type sessionConfig struct {
 	hasSystem     bool
 	keyMemory     hostMemory
 	witnessMemory hostMemory
-	circuits      int // most of a call
-	slots         int // witnesses on the device, of this call and the next
-	quotients     int // for one pass over section h
+	ringPiece     int64 // bytes, 0 = choose
+	ringPieces    int   // 0 = choose
+	circuits      int   // most of a call
+	slots         int   // witnesses on the device, of this call and the next
+	quotients     int   // for one pass over section h
 }
 
 // systemShape is how large the tables of a system are; those of the matrices are zero where the host evaluates.

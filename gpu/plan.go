@@ -53,6 +53,8 @@ func (s *session) shape(lists *[groth16.NumSections]*sectionLists) sessionConfig
 	c := sessionConfig{shape: shapeOf(s.sys, system), log: s.log, hasSystem: system,
 		windows: [groth16.NumSections]int{w.H, w.L, w.A, w.B1, w.B2}}
 	switch s.cfg.Pinning.Policy {
+	case pinning.PolicyAuto, pinning.PolicyRing:
+		c.ringPiece, c.ringPieces = s.cfg.Pinning.ChunkBytes, s.cfg.Pinning.RingChunks
 	case pinning.PolicyNone:
 		c.keyMemory, c.witnessMemory = fromPlace, fromPlace
 	case pinning.PolicyRegister, pinning.PolicyRegisterOnce:

@@ -84,10 +84,10 @@ func (p planned) is(c *sessionConfig) bool {
 var allPlans = []planned{
 	{name: "resident", resident: true, quotients: 1},
 	{name: "resident, low memory", resident: true, low: true, quotients: 1},
-	{name: "streamed", quotients: 2, circuit: 3, chunk: 50},
-	{name: "streamed, low memory", low: true, quotients: 2, circuit: 3, chunk: 37},
+	{name: "streamed", quotients: 2, circuit: 3, chunk: 150},
+	{name: "streamed, low memory", low: true, quotients: 2, circuit: 3, chunk: 99},
 	{name: "streamed, low memory, one quotient", low: true, quotients: 1, circuit: 2, chunk: 1000},
-	{name: "low memory, values from the host", low: true, quotients: 3, circuit: 3, chunk: 64, evaluate: groth16.PlaceHost},
+	{name: "low memory, values from the host", low: true, quotients: 3, circuit: 3, chunk: 128, evaluate: groth16.PlaceHost},
 	{name: "low memory, values brought", resident: true, low: true, quotients: 1, brought: true},
 	{name: "values brought", resident: true, quotients: 1, brought: true},
 }

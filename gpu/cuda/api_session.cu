@@ -41,6 +41,8 @@ SessionConfig from_c(const fg_session_config& c) {
   r.low_memory = c.low_memory != 0;
   r.key_memory = host_memory(c.key_memory);
   r.witness_memory = host_memory(c.witness_memory);
+  r.ring_piece = c.ring_piece;
+  r.ring_pieces = c.ring_pieces;
   std::copy(c.chunks, c.chunks + SECTIONS, r.chunks);
   r.slots = c.slots;
   r.quotients = c.quotients;

@@ -221,11 +221,15 @@ public:
 
 class Event {
   cudaEvent_t e_ = nullptr;
+  struct Flags {
+    unsigned v;
+  };
+  explicit Event(Flags f) { FG_CUDA(cudaEventCreateWithFlags(&e_, f.v)); }
 
 public:
-  explicit Event(bool timing = false) {
-    FG_CUDA(cudaEventCreateWithFlags(&e_, timing ? cudaEventDefault : cudaEventDisableTiming));
-  }
+  explicit Event(bool timing = false) : Event(Flags{timing ? unsigned(cudaEventDefault) : unsigned(cudaEventDisableTiming)}) {}
+  // One for which sync sleeps instead of spinning.
+  static Event sleeping() { return Event(Flags{unsigned(cudaEventDisableTiming) | unsigned(cudaEventBlockingSync)}); }
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
   Event(Event&& o) noexcept : e_(std::exchange(o.e_, nullptr)) {}

@@ -103,6 +103,7 @@ typedef struct {
   int32_t resident;          // all points stay on the device; else they are staged by chunk
   int32_t has_system;        // a, b, c are evaluated on the device
   int32_t key_memory, witness_memory;  // 0 through a page-locked ring, 1 from where they are, 2 through one large buffer
+  uint64_t ring_piece, ring_pieces;    // bytes and number, 0 = choose
   uint64_t chunks[5];        // most points staged at a time
   uint64_t slots;            // circuits whose witnesses are on the device at a time
   uint64_t quotients;        // that are kept for one pass over section h

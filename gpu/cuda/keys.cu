@@ -156,14 +156,19 @@ int copy_workers() { return std::min(MAX_WORKERS, std::max(2, int(std::thread::h
 
 }  // namespace
 
-Staging::Staging(HostMemory kind) : kind_(kind) {
+Staging::Staging(HostMemory kind, size_t piece, size_t pieces) : kind_(kind), piece_(piece ? piece : PIECE) {
   FG_CUDA(cudaGetDevice(&ordinal_));
   if (kind_ == HostMemory::DIRECT) return;
   workers_ = copy_workers();
   if (kind_ == HostMemory::POOL) return;
-  for (int i = 0; i < 2 * workers_; i++) {
-    ring_.emplace_back(PIECE);
-    free_.emplace_back();
+  if (piece_ > size_t(1) << 30 || pieces > 1024) FG_FAIL(E_ARGUMENT, "a ring of %zu pieces of %zu bytes", pieces, piece_);
+  // A piece that is filled and one that is sent for each thread.
+  const int count = pieces ? int(pieces) : 2 * workers_;
+  workers_ = std::min(workers_, std::max(1, count / 2));
+  each_ = count / workers_;
+  for (int i = 0; i < workers_ * each_; i++) {
+    ring_.emplace_back(piece_);
+    free_.push_back(Event::sleeping());  // several threads wait, on cores that others need
   }
 }
 
@@ -183,12 +188,12 @@ struct Staging::Job {
 void Staging::work(Job& job, int worker) {
   try {
     if (worker) FG_CUDA(cudaSetDevice(ordinal_));
-    for (int turn = 0; !job.stop; turn ^= 1) {
-      const size_t at = job.next.fetch_add(1) * PIECE;
+    for (int turn = 0; !job.stop; turn = (turn + 1) % each_) {
+      const size_t at = job.next.fetch_add(1) * piece_;
       if (at >= job.n) return;
       job.cancel.check();
-      const int k = 2 * worker + turn;
-      const size_t m = std::min(PIECE, job.n - at);
+      const int k = each_ * worker + turn;
+      const size_t m = std::min(piece_, job.n - at);
       free_[k].sync();  // an event that was never recorded has happened
       std::memcpy(ring_[k].get(), job.src + at, m);
       upload(job.dst + at, ring_[k].get(), m, job.stream);
@@ -204,7 +209,7 @@ void Staging::work(Job& job, int worker) {
 void Staging::copy_ring(unsigned char* dst, const unsigned char* src, size_t n, cudaStream_t s, const Cancel& cancel) {
   Job job{dst, src, n, s, cancel};
   std::vector<std::thread> helpers;
-  const int workers = int(std::min<size_t>(size_t(workers_), (n + PIECE - 1) / PIECE));
+  const int workers = int(std::min<size_t>(size_t(workers_), (n + piece_ - 1) / piece_));
   try {
     for (int w = 1; w < workers; w++) helpers.emplace_back([this, &job, w] { work(job, w); });
   } catch (const std::exception&) {

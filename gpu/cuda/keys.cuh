@@ -25,8 +25,8 @@ enum class HostMemory {
 // Staging moves host memory to the device. Safe for use by several threads, which wait for each other.
 class Staging {
  public:
-  // For the current device. A ring's threads and page-locked bytes follow from the machine's cores.
-  explicit Staging(HostMemory kind);
+  // For the current device. piece and pieces are a ring's bytes and number; 0: as it suits the machine's cores.
+  Staging(HostMemory kind, size_t piece, size_t pieces);
   // Copies n bytes; returns when src may be reused. dst is complete in the order of the stream. An error leaves
   // nothing under way. cancel is looked at between pieces.
   void copy(void* dst, const void* src, size_t n, cudaStream_t s, const Cancel& cancel = Cancel());
@@ -40,9 +40,10 @@ class Staging {
 
   const HostMemory kind_;
   int ordinal_ = 0;
-  int workers_ = 1;
+  int workers_ = 1, each_ = 0;  // threads, and pieces of each
+  size_t piece_ = 0;
   std::mutex mutex_;
-  std::vector<Pinned<unsigned char>> ring_;  // two pieces a worker
+  std::vector<Pinned<unsigned char>> ring_;
   std::vector<Event> free_;
   Pinned<unsigned char> pool_;
 };

@@ -120,14 +120,14 @@ SessionBytes Session::bytes(const SessionConfig& c, uint64_t available) {
 }
 
 Session::Session(fg_device* d, const SessionConfig& cfg)
-    : d_(d), cfg_(cfg), m_(size_t(1) << cfg.log_m), staging_(cfg.key_memory) {
+    : d_(d), cfg_(cfg), m_(size_t(1) << cfg.log_m), staging_(cfg.key_memory, cfg.ring_piece, cfg.ring_pieces) {
   if (cfg.log_m < 0 || cfg.log_m > NTT_MAX_LOG) FG_FAIL(E_ARGUMENT, "a domain of 2^%d points", cfg.log_m);
   if (cfg.counts[SECTION_H] + 1 < m_) FG_FAIL(E_ARGUMENT, "section h has %llu points for a domain of %zu", (unsigned long long)cfg.counts[SECTION_H], m_);
   for (int s = 0; s < SECTIONS; s++)
     if (cfg.tails[s] > cfg.counts[s]) FG_FAIL(E_ARGUMENT, "section %d has more tail than points", s);
   if (cfg.quotients < 1 || cfg.quotients > 64 || cfg.slots < 1 || cfg.slots > 1 << 16)
     FG_FAIL(E_ARGUMENT, "%llu slots, %llu quotients", (unsigned long long)cfg.slots, (unsigned long long)cfg.quotients);
-  if (cfg.witness_memory != cfg.key_memory) witness_staging_ = std::make_unique<Staging>(cfg.witness_memory);
+  if (cfg.witness_memory != cfg.key_memory) witness_staging_ = std::make_unique<Staging>(cfg.witness_memory, cfg.ring_piece, cfg.ring_pieces);
   witness_memory().reserve(std::max<size_t>((size_t(cfg.shape.aux) + 63) / 64 * 8, size_t(cfg.fields) * sizeof(Fr)));
   SessionBytes b = bytes(cfg, d->available());
   const uint64_t fixed = b.held + b.circuit * cfg.slots;

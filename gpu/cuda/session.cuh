@@ -45,6 +45,7 @@ struct SessionConfig {
   bool resident = true;
   bool low_memory = false;         // the quotient is made in two vectors, a matrix at a time, instead of four
   HostMemory key_memory = HostMemory::RING, witness_memory = HostMemory::RING;
+  uint64_t ring_piece = 0, ring_pieces = 0;  // bytes and number; 0 = choose
   bool has_system = true;          // a, b, c are evaluated on the device
   uint64_t chunks[SECTIONS] = {};  // most points staged at a time, where the key is streamed
   int windows[SECTIONS] = {};

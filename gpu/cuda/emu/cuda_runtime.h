@@ -176,7 +176,7 @@ enum {
 };
 enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice,
                       cudaMemcpyDefault };
-enum { cudaStreamNonBlocking = 1, cudaEventDefault = 0, cudaEventDisableTiming = 2, cudaHostAllocPortable = 1,
+enum { cudaStreamNonBlocking = 1, cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2, cudaHostAllocPortable = 1,
        cudaHostAllocDefault = 0, cudaHostRegisterPortable = 1, cudaHostRegisterDefault = 0,
        cudaHostRegisterReadOnly = 8 };
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
