@@ -11,6 +11,7 @@ import (
 
 	"github.com/filgroth/filgroth/bench/stats"
 	"github.com/filgroth/filgroth/internal/atomicfile"
+	"github.com/filgroth/filgroth/pinning"
 	"github.com/filgroth/filgroth/span"
 )
 
@@ -47,6 +48,7 @@ type ArmResult struct {
 	Costs       []Cost               `json:"costs"`
 	Device      []int64              `json:"device_peak_bytes"`
 	Pinned      []int64              `json:"pinned_bytes"`
+	Locks       *pinning.LockerStats `json:"page_locking,omitempty"` // by the host's side of the arm, all rounds
 
 	settings Settings
 	runs     [][]span.Record
@@ -101,6 +103,7 @@ func (r *ABResult) note(arm, round int, o *Outcome) error {
 	add(coreTotal, o.Cost.Core())
 	a.Costs = append(a.Costs, o.Cost)
 	a.Device, a.Pinned = append(a.Device, o.Device), append(a.Pinned, o.Pinned)
+	a.Locks = o.Locks
 	a.runs = append(a.runs, o.Records)
 	return nil
 }
@@ -269,7 +272,11 @@ func (a *ArmResult) device() string {
 	if len(a.Device) == 0 || slices.Max(a.Device) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; device %s, page-locked %s", bytesString(slices.Max(a.Device)), bytesString(slices.Max(a.Pinned)))
+	s := fmt.Sprintf("; device %s, page-locked %s", bytesString(slices.Max(a.Device)), bytesString(slices.Max(a.Pinned)))
+	if a.Locks != nil && a.Locks.Lock.Calls > 0 {
+		s += fmt.Sprintf("; locking: %v; unlocking: %v", a.Locks.Lock, a.Locks.Unlock)
+	}
+	return s
 }
 
 // bytesOf says what a phase moved for a circuit, and how fast.

@@ -15,12 +15,15 @@ import (
 	"github.com/filgroth/filgroth/synth"
 )
 
-// closer is what a backend of ours holds beside its sessions; nil is nothing.
-type closer func() error
+// hostSide is what a backend of ours holds beside its sessions; nil is nothing.
+type hostSide interface {
+	close() error
+	locks() pinning.LockerStats
+}
 
 // newBackend makes the backend that the settings name: cpu; gpu, a device as a whole; or gpu-engines, where only transforms and
 // sums run on the device and everything between them on the host.
-func newBackend(s *Settings, d *devices) (groth16.Backend, closer, error) {
+func newBackend(s *Settings, d *devices) (groth16.Backend, hostSide, error) {
 	if s.Backend == "cpu" {
 		b, err := cpuBackend(*s)
 		return b, nil, err
@@ -48,7 +51,7 @@ func newBackend(s *Settings, d *devices) (groth16.Backend, closer, error) {
 	if s.Prove.B2.Place == groth16.PlaceDevice {
 		s.Prove.B2.Place = groth16.PlaceAuto // it is where all sums are
 	}
-	return groth16.Compose(m, p), p.close, nil
+	return groth16.Compose(m, p), p, nil
 }
 
 func cpuBackend(s Settings) (groth16.Backend, error) {

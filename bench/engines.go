@@ -100,6 +100,9 @@ func (e *pinnedNTT) use(ctx context.Context, mem []byte) (*pinning.Loan, error) 
 	return e.locker.Use(ctx, mem)
 }
 
+// locks says what page-locking cost since the start.
+func (e *pinnedNTT) locks() pinning.LockerStats { return e.locker.Stats() }
+
 // close gives the pool back.
 func (e *pinnedNTT) close() error { return e.locker.Close() }
 

@@ -26,9 +26,10 @@ import (
 type Outcome struct {
 	Cost    Cost
 	Records []span.Record
-	Checks  [][32]byte // of each circuit's results, which no knob may change
-	Device  int64      // most bytes held on a device during the run
-	Pinned  int64      // bytes of page-locked memory of the library at its end
+	Checks  [][32]byte           // of each circuit's results, which no knob may change
+	Device  int64                // most bytes held on a device during the run
+	Pinned  int64                // bytes of page-locked memory of the library and of ours at its end
+	Locks   *pinning.LockerStats // page-locking by the host's side of the arm since it was bound; nil where there is none
 }
 
 // workload is a circuit with values, and for proofs a key: what all arms of a comparison share.
@@ -135,7 +136,7 @@ type bound struct {
 	s      Settings
 	prover groth16.Prover
 	seen   *sumsSeen
-	free   closer
+	host   hostSide
 	ready  []*synth.Assignment // where the witnesses are not part of the runs
 }
 
@@ -148,11 +149,11 @@ func (w *workload) bind(ctx context.Context, s Settings) (*bound, error) {
 	if !w.prove {
 		return b, nil
 	}
-	backend, free, err := newBackend(&s, &w.gpus)
+	backend, host, err := newBackend(&s, &w.gpus)
 	if err != nil {
 		return nil, err
 	}
-	b.seen, b.free = &sumsSeen{Backend: backend}, free
+	b.seen, b.host = &sumsSeen{Backend: backend}, host
 	if b.prover, err = groth16.NewProver(ctx, b.seen, w.sys, w.key, s.Prove); err == nil && w.ready {
 		err = b.prepare(ctx)
 	}
@@ -183,8 +184,8 @@ func (b *bound) close() error {
 	if b.prover != nil {
 		err = b.prover.Close()
 	}
-	if b.free != nil {
-		err = errors.Join(err, b.free())
+	if b.host != nil {
+		err = errors.Join(err, b.host.close())
 	}
 	return errors.Join(err, closeAssignments(b.ready))
 }
@@ -216,7 +217,11 @@ func (b *bound) run(ctx context.Context) (*Outcome, error) {
 		return err
 	})
 	held := b.w.gpus.held()
-	out.Device, out.Pinned = held.DevicePeak, held.Pinned
+	out.Device, out.Pinned = held.DevicePeak, held.Pinned+pinning.LockedBytes()
+	if b.host != nil {
+		s := b.host.locks()
+		out.Locks = &s
+	}
 	if err == nil {
 		out.Records = rec.Records()
 		out.Checks, err = b.check(ctx, as, results)

@@ -8,10 +8,11 @@ import (
 
 // Counters add up what calls of one kind cost.
 type Counters struct {
-	Calls, Failed int64
-	Bytes         int64 // of the calls that succeeded
-	Time          time.Duration
-	MinorFaults   int64 // page faults of the whole process meanwhile, where the system tells
+	Calls       int64         `json:"calls"`
+	Failed      int64         `json:"failed"`
+	Bytes       int64         `json:"bytes"` // of the calls that succeeded
+	Time        time.Duration `json:"time_ns"`
+	MinorFaults int64         `json:"minor_faults"` // of the whole process meanwhile, where the system tells
 }
 
 func (c Counters) String() string {

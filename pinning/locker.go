@@ -351,10 +351,11 @@ func (l *Locker) Close() error {
 
 // LockerStats is what a Locker did so far, and what it holds.
 type LockerStats struct {
-	Lock, Unlock Counters
-	Copies       Counters // into memory of the pool
-	Held         int64    // bytes that stay locked between loans
-	Loans        int
+	Lock   Counters `json:"lock"`
+	Unlock Counters `json:"unlock"`
+	Copies Counters `json:"copies"`     // into memory of the pool
+	Held   int64    `json:"held_bytes"` // stay locked between loans
+	Loans  int      `json:"loans"`
 }
 
 // Stats reads the counters.
