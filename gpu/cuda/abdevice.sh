@@ -57,7 +57,7 @@ for s in "$@"; do
     a4) gpu a4 25 ab -knob b2=device,sequential,parallel ;;
     d4) gpu d4 25 ab -knob window=13,0 -knob window-h=13,0 -knob window-l=13,0 -knob window-a=13,0 -knob window-b1=13,0 -knob window-b2=13,0 ;;
     aa) gpu aa 15 ab -n 30 -knob pin=auto,auto ;;
-    phase4-engines) step phase4-engines 80 ab -preset phase4 -set backend=gpu-engines ;;
+    phase4-engines) step phase4-engines 100 ab -preset phase4 -set backend=gpu-engines ;;
     pin) step pin 15 pin ;;
     phase4) gpu phase4 30 ab -preset phase4 ;;
     b1-huge) gpu b1-huge 30 ab $whole -set pages=huge -knob $pin ;;
