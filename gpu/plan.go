@@ -74,8 +74,8 @@ func (s *session) shape(lists *[groth16.NumSections]*sectionLists) sessionConfig
 }
 
 // candidates yields the plans, the best first. A resident key before a streamed one, with room for the witness of the next
-// call if possible. Of streamed ones those with many circuits a call, then with large ranges, then with many quotients that
-// share a pass over section h, and last the quotient in four vectors before two. Small ranges are worse than anything.
+// call if possible. Of streamed ones those with many circuits a call, then as shared has it, and last the quotient in four
+// vectors before two. Small ranges are worse than anything.
 func (s *session) candidates(c sessionConfig) func(yield func(sessionConfig) bool) {
 	low := [...]bool{false, true}
 	return func(yield func(sessionConfig) bool) {
@@ -96,13 +96,28 @@ func (s *session) candidates(c sessionConfig) func(yield func(sessionConfig) boo
 		for _, chunks := range s.chunks() {
 			for c.circuits = s.streamCircuits(); c.circuits >= 1; c.circuits /= 2 {
 				c.slots = c.circuits
-				for _, c.chunks = range chunks {
-					for c.quotients = min(c.circuits, passQuotients); c.quotients >= 1; c.quotients-- {
-						for _, c.lowMemory = range low {
-							if !yield(c) {
-								return
-							}
+				for c := range shared(c, chunks) {
+					for _, c.lowMemory = range low {
+						if !yield(c) {
+							return
 						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// shared yields ranges and numbers of quotients that share a pass over section h. Large ranges come before many quotients,
+// but two quotients before anything with one: then the pass waits for the key.
+func shared(c sessionConfig, chunks [][groth16.NumSections]int) func(yield func(sessionConfig) bool) {
+	most := min(c.circuits, passQuotients)
+	return func(yield func(sessionConfig) bool) {
+		for _, q := range [][2]int{{most, 2}, {1, 1}} {
+			for _, c.chunks = range chunks {
+				for c.quotients = q[0]; c.quotients >= q[1]; c.quotients-- {
+					if !yield(c) {
+						return
 					}
 				}
 			}

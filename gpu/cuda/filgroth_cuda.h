@@ -129,7 +129,8 @@ FG_API fg_result fg_session_system_done(fg_session* s);
 // aux variables for bits, positions among inputs and then fields for the tail.
 FG_API fg_result fg_session_section(fg_session* s, int32_t section, const uint64_t* tail_mask, const uint32_t* bit_at,
                                     const uint32_t* value_at);
-// Points of a resident key in file encoding; check is 0 encoding only, 1 on the curve, 2 in the subgroup too.
+// The next points of a section of a resident key in file encoding; check is 0 encoding only, 1 on the curve, 2 in the
+// subgroup too. An invalid one is reported by the call that brings the section's last.
 FG_API fg_result fg_session_load(fg_session* s, int32_t section, uint64_t first, uint64_t n, const void* raw, int32_t check,
                                  const int32_t* cancel);
 // The next n points, in file encoding, of the range of a streamed key that begins at range. This call may overlap with

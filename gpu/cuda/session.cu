@@ -182,8 +182,7 @@ void Session::load_points(int section, StagedPoints<F>& p, size_t first, size_t 
   p.tail = p.bits + split.bits();
   p.bit_count = split.bits();
   p.tail_count = split.tails();
-  DrainOnExit drain(d_->main);
-  fault_->reset(d_->main);
+  if (first == 0) fault_->reset(d_->main);
   const size_t point = sizeof(Affine<F>), step = STAGE_BYTES / point;
   for (size_t i = 0; i < n; i += step) {
     cancel.check();
@@ -191,7 +190,8 @@ void Session::load_points(int section, StagedPoints<F>& p, size_t first, size_t 
     staging_.copy(raw_.get(), raw + i * point, k * point, d_->main, cancel);
     convert_points<F>(raw_.get(), first + i, k, split, p.bits, 0, p.tail, 0, check, *fault_, d_->main);
   }
-  fault_->check(d_->main);
+  // Once a section, so that sending goes on while points are converted.
+  if (first + n == split.count()) fault_->check(d_->main);
 }
 
 void Session::load(int section, size_t first, size_t n, const unsigned char* raw, PointCheck check, const Cancel& cancel) {

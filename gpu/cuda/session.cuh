@@ -72,7 +72,8 @@ class Session {
   DeviceSystem* system() const { return system_.get(); }
   // tail_mask, bit_at and value_at are host arrays; B2 shares the lists of B1 (given for B1 only).
   void set_section(int section, const uint64_t* tail_mask, const uint32_t* bit_at, const uint32_t* value_at);
-  // Encoded points from first on, of a resident key, to their place.
+  // The next n encoded points, from first on, of a section of a resident key, to their place. An invalid point is reported
+  // with the section's last points.
   void load(int section, size_t first, size_t n, const unsigned char* raw, PointCheck check, const Cancel& cancel);
   // Encoded points of a streamed key, in file encoding to the device: the next n of the range that begins at range.
   void fetch(int section, size_t range, size_t first, size_t n, const unsigned char* raw, const Cancel& cancel);
