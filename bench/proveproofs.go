@@ -90,7 +90,8 @@ func (s *proveSession) cancelled(ctx context.Context, e *filgroth.Engine, job pr
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stop := &Stop{After: s.out.best() / 2}
-	before := pinning.LiveBytes()
+	kept := func() int64 { return pinning.LiveBytes() - e.Status().Spare.Bytes } // witness memory waits for the next one
+	before := kept()
 	var at time.Time
 	time.AfterFunc(time.Duration(stop.After*float64(time.Second)), func() {
 		at = time.Now()
@@ -104,7 +105,7 @@ func (s *proveSession) cancelled(ctx context.Context, e *filgroth.Engine, job pr
 		return err
 	}
 	stop.Took = time.Since(at).Seconds()
-	if stop.Host = pinning.LiveBytes() - before; stop.Host > 0 {
+	if stop.Host = kept() - before; stop.Host > 0 {
 		return fmt.Errorf("a cancelled job left %d bytes", stop.Host)
 	}
 	s.r.Cancel = stop
