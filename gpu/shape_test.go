@@ -17,6 +17,7 @@ import (
 
 	"github.com/filgroth/filgroth/bench/shapes"
 	"github.com/filgroth/filgroth/groth16"
+	"github.com/filgroth/filgroth/pinning"
 	"github.com/filgroth/filgroth/span"
 	"github.com/filgroth/filgroth/synth"
 )
@@ -26,6 +27,9 @@ var (
 	shapeRuns = flag.Int("shape.runs", 1, "measured runs of TestShape")
 	shapeRes  = flag.String("shape.residence", "auto", "of the key: auto, resident, streamed")
 	shapeMem  = flag.Int64("shape.budget", 0, "device bytes")
+	shapeMany = flag.Int("shape.circuits", 1, "circuits that TestShape sums at once")
+	shapePin  = flag.String("shape.pinning", "auto", "how the witness gets to the device: auto, ring, none, register, register-once, pool")
+	shapeB2   = flag.String("shape.b2", "auto", "where section b_g2 is summed: auto, sequential, parallel, device")
 )
 
 // TestShape runs all sums of a deployed circuit, full size if asked, with random values and a key of the right shape:
@@ -55,14 +59,24 @@ func TestShape(t *testing.T) {
 			cfg.Key.Residence = r
 		}
 	}
+	cfg.Pinning.Policy, err = pinning.ParsePolicy(*shapePin)
+	require.NoError(t, err)
+	cfg.B2.Place, err = groth16.ParsePlace(*shapeB2)
+	require.NoError(t, err)
 	start = time.Now()
 	gs, err := d.Bind(ctx, sys, key, cfg)
 	require.NoError(t, err)
 	s := gs.(*session)
 	defer func() { require.NoError(t, s.Close()) }()
-	t.Logf("bound in %v: resident %t, %v, device %+v", time.Since(start), s.c.resident, s.Footprint(1), d.Held())
+	t.Logf("bound in %v: resident %t, low memory %t, %d circuits a call, %d quotients a pass, ranges of %v, %v, device %+v", time.Since(start),
+		s.c.resident, s.c.lowMemory, s.c.circuits, s.c.quotients, s.c.chunks, s.Footprint(*shapeMany), d.Held())
 	checkRows(t, s, a)
-	got := timedSums(t, s, a)
+	many := timedSums(t, s, a)
+	got := many[0]
+	for _, g := range many[1:] {
+		require.True(t, g.H.Equal(&got.H) && g.L.Equal(&got.L) && g.A.Equal(&got.A) && g.B1.Equal(&got.B1) && g.B2.Equal(&got.B2))
+	}
+	t.Logf("device %+v", d.Held())
 	h := make([]fr.Element, 1<<s.log)
 	onDevice(t, s, a, func(cancel *int32) []result {
 		if !s.c.lowMemory {
@@ -78,14 +92,15 @@ func TestShape(t *testing.T) {
 	p.check(t, sys, a, h, got)
 }
 
-func timedSums(t *testing.T, s *session, a *synth.Assignment) groth16.Sums {
+func timedSums(t *testing.T, s *session, a *synth.Assignment) []groth16.Sums {
+	as := slices.Repeat([]*synth.Assignment{a}, max(1, *shapeMany))
 	phases := map[string][]float64{}
 	var out []groth16.Sums
 	for range *shapeRuns {
 		rec := span.NewRecorder()
 		start := time.Now()
 		var err error
-		out, err = s.Sums(span.With(context.Background(), rec), []*synth.Assignment{a})
+		out, err = s.Sums(span.With(context.Background(), rec), as)
 		require.NoError(t, err)
 		phases["~all"] = append(phases["~all"], time.Since(start).Seconds())
 		sum := map[string]float64{}
@@ -105,7 +120,7 @@ func timedSums(t *testing.T, s *session, a *synth.Assignment) groth16.Sums {
 		slices.Sort(phases[k])
 		t.Logf("TIME %-14s median %8.1f ms  least %8.1f ms", k, phases[k][len(phases[k])/2]*1e3, phases[k][0]*1e3)
 	}
-	return out[0]
+	return out
 }
 
 // randomAssignment does not satisfy the system, which no sum cares about.
