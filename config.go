@@ -24,7 +24,7 @@ type Config struct {
 	// empty is filgroth in the user's cache directory.
 	CacheDir string
 	// NoNativeKeys turns the copies off that the CPU backend keeps of keys up to 4 GiB, in its own form, under CacheDir: a key
-	// of 1.1 GB opens in a quarter of a second instead of some four core-seconds.
+	// of 1.1 GB opens in a quarter of a second instead of some four core-seconds. Prover.Key.CacheBytes bounds them.
 	NoNativeKeys bool
 	// SetupDevice, if set, makes the points of development keys: on a CPU those of 32 GiB sectors take an hour.
 	SetupDevice groth16.FixedBase

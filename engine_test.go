@@ -277,6 +277,58 @@ func TestPassingFaultIsTriedAgainInPlace(t *testing.T) {
 	}
 }
 
+// crowded fails the first call that has several circuits.
+type crowded struct {
+	groth16.Backend
+	hit atomic.Int64
+}
+
+func (c *crowded) Bind(ctx context.Context, s *synth.System, k *groth16.ProvingKey, cfg groth16.Config) (groth16.Session, error) {
+	in, err := c.Backend.Bind(ctx, s, k, cfg)
+	return &crowdedSession{in, c}, err
+}
+
+type crowdedSession struct {
+	groth16.Session
+	c *crowded
+}
+
+var errCrowded = errors.New("too many")
+
+func (s *crowdedSession) Sums(ctx context.Context, a []*synth.Assignment) ([]groth16.Sums, error) {
+	if len(a) > 1 && s.c.hit.CompareAndSwap(0, int64(len(a))) {
+		return nil, errCrowded
+	}
+	return s.Session.Sums(ctx, a)
+}
+
+// A shared call that failed is an attempt of each of its partitions, though the backend made the proofs after all.
+func TestFailedSharedCallIsReported(t *testing.T) {
+	w := newSimWindow(t, 15) // eight partitions
+	c := &crowded{Backend: testCPU()}
+	e := developer(t, func(x *Config) {
+		x.Backends, x.Prover.CircuitsPerCall, x.PartitionsInFlight = []NamedBackend{{"gpu0", c}}, 4, 8
+	})
+	proof, rep, err := w.prove(context.Background(), e, 1, 15)
+	require.NoError(t, err)
+	ok, err := e.VerifyWindowPoSt(context.Background(), w.randomness, *proof, w.sectors)
+	require.NoError(t, err)
+	require.True(t, ok)
+	told := int64(0)
+	for _, p := range rep.Partitions {
+		require.Equal(t, "gpu0", p.Backend)
+		for _, a := range p.Attempts {
+			require.Equal(t, Attempt{"gpu0", errCrowded}, a)
+			told++
+		}
+	}
+	require.Positive(t, told)
+	require.Equal(t, c.hit.Load(), told)
+	require.Equal(t, told, e.Status().Backends[0].Failed)
+	require.Equal(t, int64(8), e.Status().Backends[0].Proofs)
+	require.NoError(t, e.Close())
+}
+
 func TestTwoBackendsShareAndReplaceEachOther(t *testing.T) {
 	job := windowJob(t)
 	bad := &faulty{Backend: testCPU(), fail: func(int64) error { return errors.New("gone") }}
