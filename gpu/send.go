@@ -1,8 +1,10 @@
 package gpu
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"unsafe"
 
@@ -97,10 +99,7 @@ func (w *work) pin(parts ...[]byte) (unpin func() error, err error) {
 	}
 	_, sp := span.Start(w.ctx, "pin")
 	defer sp.End()
-	for _, mem := range parts {
-		if len(mem) == 0 {
-			continue
-		}
+	for _, mem := range joined(parts) {
 		if policy == pinning.PolicyRegisterOnce {
 			kept, err := w.locked.keep(w.session, mem)
 			if err != nil {
@@ -118,6 +117,28 @@ func (w *work) pin(parts ...[]byte) (unpin func() error, err error) {
 		sp.AddBytes(int64(len(mem)))
 	}
 	return unpin, nil
+}
+
+// joined makes one part of those that share a page, since a page can be locked once only. Empty parts are dropped.
+func joined(parts [][]byte) [][]byte {
+	const page = 4096
+	start := func(mem []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(mem))) }
+	parts = slices.DeleteFunc(slices.Clone(parts), func(mem []byte) bool { return len(mem) == 0 })
+	slices.SortFunc(parts, func(a, b []byte) int { return cmp.Compare(start(a), start(b)) })
+	var out [][]byte
+	for _, mem := range parts {
+		if n := len(out); n > 0 {
+			last := out[n-1]
+			end := start(last) + uintptr(len(last))
+			if start(mem)/page <= (end-1)/page {
+				all := max(end, start(mem)+uintptr(len(mem))) - start(last)
+				out[n-1] = unsafe.Slice(unsafe.SliceData(last), all)
+				continue
+			}
+		}
+		out = append(out, mem)
+	}
+	return out
 }
 
 // bytesOf is the memory of a slice.
