@@ -65,11 +65,12 @@ type locked struct {
 	room  *Reservation
 	ready chan struct{} // closed when it is locked, or failed to be
 	err   error
-	stay  func() // takes back what the owner's Close would do
+	stay  func()        // takes back what the owner's Close would do
+	gone  chan struct{} // not nil while it is being unlocked; closed then
 }
 
 // NewLocker makes a Locker. PolicyAuto, PolicyNone and PolicyRing lock nothing here: a ring belongs to the backend that copies through
-// it. A nil budget is no limit.
+// it. A nil budget is no limit. A budget should be the Locker's own: what another one keeps locked and idle does not give way.
 func NewLocker(r Registrar, c Config, budget *Budget) (*Locker, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -189,18 +190,28 @@ func (l *Locker) unregister(mem []byte) error {
 func (l *Locker) once(ctx context.Context, mem []byte) (*locked, error) {
 	l.mu.Lock()
 	for _, h := range l.held {
-		if within(mem, h.mem) {
-			h.uses++
+		if !within(mem, h.mem) {
+			continue
+		}
+		if h.gone != nil { // locked again before that it would be locked twice, or not at all
 			l.mu.Unlock()
-			switch err := await(ctx, h); {
-			case err == nil:
-				return h, nil
-			case ctx.Err() == nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
-				return l.once(ctx, mem) // the one that was locking it gave up, we did not
-			default:
-				l.put(h)
-				return nil, err
+			select {
+			case <-h.gone:
+				return l.once(ctx, mem)
+			case <-ctx.Done():
+				return nil, ctx.Err()
 			}
+		}
+		h.uses++
+		l.mu.Unlock()
+		switch err := await(ctx, h); {
+		case err == nil:
+			return h, nil
+		case ctx.Err() == nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
+			return l.once(ctx, mem) // the one that was locking it gave up, we did not
+		default:
+			l.put(h)
+			return nil, err
 		}
 	}
 	h := &locked{mem: mem, uses: 1, ready: make(chan struct{})}
@@ -208,7 +219,7 @@ func (l *Locker) once(ctx context.Context, mem []byte) (*locked, error) {
 	l.mu.Unlock()
 	err := l.fill(ctx, h, func() error { return l.register(mem) })
 	if o := Owner(mem); err == nil && o != nil {
-		stay, _ := o.BeforeClose(func() { _ = l.Forget(mem) })
+		stay, _ := o.BeforeClose(func() { _ = l.drop(func(x *locked) bool { return x == h }, dropAll) })
 		l.mu.Lock()
 		h.stay = stay
 		l.mu.Unlock()
@@ -226,11 +237,15 @@ func await(ctx context.Context, h *locked) error {
 	}
 }
 
-// put ends a use.
+// put ends a use. What nobody uses any more makes room for those who wait.
 func (l *Locker) put(h *locked) {
 	l.mu.Lock()
 	h.uses--
+	idle := h.uses == 0
 	l.mu.Unlock()
+	if idle && l.budget != nil && l.budget.Stats().Waiting > 0 {
+		_ = l.Trim() // what cannot be unlocked has nobody to tell here
+	}
 }
 
 // fill reserves room for h and makes it ready; on failure h is dropped.
@@ -261,7 +276,7 @@ func (l *Locker) pooled(ctx context.Context, n int) (*locked, error) {
 	l.mu.Lock()
 	var best *locked
 	for _, h := range l.held {
-		if h.uses == 0 && h.buf != nil && len(h.mem) >= n && len(h.mem)/2 <= n && (best == nil || len(h.mem) < len(best.mem)) {
+		if h.uses == 0 && h.gone == nil && h.buf != nil && len(h.mem) >= n && len(h.mem)/2 <= n && (best == nil || len(h.mem) < len(best.mem)) {
 			best = h
 		}
 	}
@@ -294,40 +309,53 @@ func within(a, b []byte) bool {
 // Forget unlocks what PolicyRegisterOnce locked of mem, before its owner gives the memory back; a Buffer of this package does so
 // itself when it is closed. What is in a loan is ErrInUse.
 func (l *Locker) Forget(mem []byte) error {
-	return l.drop(func(h *locked) bool { return h.buf == nil && within(h.mem, mem) }, true)
+	return l.drop(func(h *locked) bool { return h.buf == nil && within(h.mem, mem) }, dropStrict)
 }
 
 // Trim unlocks what stays locked but is in no loan.
-func (l *Locker) Trim() error { return l.drop(func(*locked) bool { return true }, false) }
+func (l *Locker) Trim() error { return l.drop(func(*locked) bool { return true }, dropIdle) }
 
-// drop gives idle memory back; with strict, memory in a loan is an error.
-func (l *Locker) drop(which func(*locked) bool, strict bool) error {
+// How drop treats memory in a loan: left alone, an error, or dropped too because it goes away whatever the loan says.
+const (
+	dropIdle = iota
+	dropStrict
+	dropAll
+)
+
+// drop gives memory back. What another call gives back at the moment it waits for.
+func (l *Locker) drop(which func(*locked) bool, mode int) error {
 	l.mu.Lock()
-	var out []*locked
+	var out, others []*locked
 	var errs []error
-	l.held = slices.DeleteFunc(l.held, func(h *locked) bool {
+	for _, h := range l.held {
 		switch {
 		case !which(h):
-			return false
-		case h.uses > 0:
-			if strict {
-				errs = append(errs, fmt.Errorf("%w: %d bytes in %d loans", ErrInUse, len(h.mem), h.uses))
-			}
-			return false
+		case h.gone != nil:
+			others = append(others, h)
+		case h.uses > 0 && mode == dropStrict:
+			errs = append(errs, fmt.Errorf("%w: %d bytes in %d loans", ErrInUse, len(h.mem), h.uses))
+		case h.uses == 0 || mode == dropAll:
+			h.gone = make(chan struct{})
+			out = append(out, h)
 		}
-		out = append(out, h)
-		return true
-	})
+	}
 	l.mu.Unlock()
 	for _, h := range out {
-		if h.stay != nil {
+		errs = append(errs, l.unregister(h.mem))
+		if h.stay != nil { // only now: an owner that closes the memory meanwhile has to wait
 			h.stay()
 		}
-		errs = append(errs, l.unregister(h.mem))
-		h.room.give()
+		l.mu.Lock()
+		l.held = slices.DeleteFunc(l.held, func(x *locked) bool { return x == h })
+		l.mu.Unlock()
+		close(h.gone)
 		if h.buf != nil {
 			errs = append(errs, h.buf.Close())
 		}
+		h.room.give()
+	}
+	for _, h := range others {
+		<-h.gone
 	}
 	return errors.Join(errs...)
 }
