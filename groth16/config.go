@@ -105,6 +105,9 @@ type Config struct {
 	SkipSelfCheck bool
 }
 
+// maxCircuitsPerCall bounds what a Config or a session may ask for.
+const maxCircuitsPerCall = 1 << 16
+
 // Validate refuses values out of range with ErrConfig.
 func (c Config) Validate() error {
 	for _, w := range []struct {
@@ -128,7 +131,7 @@ func (c Config) Validate() error {
 		return fmt.Errorf("%w: B2.Threads = %d", ErrConfig, c.B2.Threads)
 	case c.Threads < 0 || c.Threads > 1<<16:
 		return fmt.Errorf("%w: Threads = %d", ErrConfig, c.Threads)
-	case c.CircuitsPerCall < 0 || c.CircuitsPerCall > 1<<16:
+	case c.CircuitsPerCall < 0 || c.CircuitsPerCall > maxCircuitsPerCall:
 		return fmt.Errorf("%w: CircuitsPerCall = %d", ErrConfig, c.CircuitsPerCall)
 	}
 	if err := c.Pinning.Validate(); err != nil {

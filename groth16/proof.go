@@ -71,5 +71,11 @@ func AppendProofs(dst []byte, proofs ...*Proof) []byte {
 	return dst
 }
 
+// inGroups says whether all points are on their curves and in the groups of order r. The pairing does not see every point that is
+// not, but who decodes the proof refuses it.
+func (p *Proof) inGroups() bool {
+	return p.A.IsInSubGroup() && p.B.IsInSubGroup() && p.C.IsInSubGroup()
+}
+
 // infinite says whether any element is at infinity, which no encoded proof has.
 func (p *Proof) infinite() bool { return p.A.IsInfinity() || p.B.IsInfinity() || p.C.IsInfinity() }

@@ -56,18 +56,32 @@ func NewProver(ctx context.Context, b Backend, sys *synth.System, key *ProvingKe
 	if err := key.Retain(); err != nil {
 		return nil, err
 	}
-	sess, err := b.Bind(ctx, sys, key, cfg)
-	if err != nil {
-		return nil, errors.Join(err, key.Release())
-	}
-	p := &prover{lifecycle: lifecycle{what: "prover"}, name: backendName(b), sys: sys, key: key, cfg: cfg, sess: sess, per: cfg.CircuitsPerCall}
-	if p.per == 0 {
-		p.per = 1
-		if c, ok := sess.(interface{ CircuitsPerCall() int }); ok {
-			p.per = max(1, c.CircuitsPerCall())
-		}
+	p := &prover{lifecycle: lifecycle{what: "prover"}, name: fmt.Sprintf("%T", b), sys: sys, key: key, cfg: cfg, per: cfg.CircuitsPerCall}
+	if err := p.bind(ctx, b); err != nil {
+		return nil, errors.Join(err, p.release())
 	}
 	return p, nil
+}
+
+// bind makes the session.
+func (p *prover) bind(ctx context.Context, b Backend) error {
+	return p.guard("Bind", func() (err error) {
+		p.name = backendName(b)
+		if p.sess, err = b.Bind(ctx, p.sys, p.key, p.cfg); err != nil {
+			p.sess = nil
+			return err
+		}
+		if p.sess == nil {
+			return fmt.Errorf("%w: %s bound no session", ErrBackend, p.name)
+		}
+		if p.per == 0 {
+			p.per = 1
+			if c, ok := p.sess.(interface{ CircuitsPerCall() int }); ok {
+				p.per = min(max(1, c.CircuitsPerCall()), maxCircuitsPerCall)
+			}
+		}
+		return nil
+	})
 }
 
 func backendName(b Backend) string {
@@ -82,12 +96,20 @@ func (p *prover) Close() error {
 	if err := p.close(); err != nil {
 		return err
 	}
-	return errors.Join(p.sess.Close(), p.key.Release())
+	return p.release()
+}
+
+// release lets go of session and key.
+func (p *prover) release() (err error) {
+	if p.sess != nil {
+		err = p.guard("Close", p.sess.Close)
+	}
+	return errors.Join(err, p.key.Release())
 }
 
 // Footprint is what a call with so many circuits takes beyond what is held: the session's, for those it is given at a time.
-func (p *prover) Footprint(circuits int) pinning.Footprint {
-	return p.sess.Footprint(min(circuits, p.per))
+func (p *prover) Footprint(circuits int) (f pinning.Footprint) {
+	return p.bytes(func() pinning.Footprint { return p.sess.Footprint(min(circuits, p.per)) })
 }
 
 // CircuitsPerCall is how many circuits ProveBatch hands to one Sums call.
@@ -96,7 +118,7 @@ func (p *prover) CircuitsPerCall() int { return p.per }
 // Held is what the session keeps between calls, where it says so.
 func (p *prover) Held() pinning.Footprint {
 	if h, ok := p.sess.(interface{ Held() pinning.Footprint }); ok {
-		return h.Held()
+		return p.bytes(h.Held)
 	}
 	return pinning.Footprint{}
 }
@@ -211,7 +233,7 @@ func (p *prover) group(ctx context.Context, as []*synth.Assignment, idx []int, b
 	}
 	rep.Verified = !p.cfg.SkipSelfCheck
 	if d, ok := p.sess.(interface{ DeviceBytes() int64 }); ok {
-		rep.DeviceBytes = d.DeviceBytes()
+		rep.DeviceBytes = p.bytes(func() pinning.Footprint { return pinning.Footprint{Device: d.DeviceBytes()} }).Device
 	}
 	rec.end(&rep)
 	for _, i := range idx {
@@ -222,17 +244,15 @@ func (p *prover) group(ctx context.Context, as []*synth.Assignment, idx []int, b
 	}
 }
 
-// sums calls the backend; what it panics with becomes an error.
+// sums calls the backend.
 func (p *prover) sums(ctx context.Context, as []*synth.Assignment) (s []Sums, err error) {
-	defer func() {
-		if x := recover(); x != nil {
-			s, err = nil, fmt.Errorf("%w: %s panicked: %v", ErrBackend, p.name, x)
+	err = p.guard("Sums", func() (err error) {
+		s, err = p.sess.Sums(ctx, as)
+		if err == nil && len(s) != len(as) {
+			return fmt.Errorf("%w: %s gave %d sums for %d circuits", ErrBackend, p.name, len(s), len(as))
 		}
-	}()
-	s, err = p.sess.Sums(ctx, as)
-	if err == nil && len(s) != len(as) {
-		return nil, fmt.Errorf("%w: %s gave %d sums for %d circuits", ErrBackend, p.name, len(s), len(as))
-	}
+		return err
+	})
 	return s, err
 }
 
@@ -250,7 +270,7 @@ func (p *prover) finish(ctx context.Context, i int, a *synth.Assignment, sums *S
 	if err != nil {
 		return nil, err
 	}
-	if ok {
+	if ok && proof.inGroups() {
 		return proof, nil
 	}
 	cause := p.sys.Satisfied(vctx, a, p.cfg.Threads)

@@ -243,7 +243,7 @@ func (s *setup) verifyingKey(ctx context.Context, ic []fr.Element) (_ *Verifying
 	for at := 0; at < len(ic); at += step {
 		k := ic[at:min(at+step, len(ic))]
 		raw := make([]byte, 96*len(k))
-		if err := s.o.FixedBase.G1(ctx, k, raw); err != nil {
+		if err := catch("FixedBase", "ic", func() error { return s.o.FixedBase.G1(ctx, k, raw) }); err != nil {
 			return nil, 0, err
 		}
 		for i := range k {

@@ -242,7 +242,7 @@ func (s *setup) points(ctx context.Context, c *setupChunk) error {
 	if c.sec == SectionB2 {
 		mul = s.o.FixedBase.G2
 	}
-	if err := mul(ctx, c.k, b); err != nil {
+	if err := catch("FixedBase", c.sec.String(), func() error { return mul(ctx, c.k, b) }); err != nil {
 		return fmt.Errorf("groth16: setup: points of %v: %w", c.sec, err)
 	}
 	if err := s.sink.put(ctx, c.off, b); err != nil {

@@ -43,7 +43,8 @@ func (vk *VerifyingKey) publicSum(first *fr.Element, public []fr.Element) (bls12
 }
 
 // Verify says whether proof is a proof for the public inputs, which are without the constant one. A wrong number of
-// inputs is ErrInputs. A proof with an element at infinity, which has no encoding, is false.
+// inputs is ErrInputs. A proof with an element at infinity, which has no encoding, is false. Its points are of their groups, as
+// ParseProof makes sure.
 func Verify(vk *VerifyingKey, public []fr.Element, proof *Proof) (bool, error) {
 	if err := vk.checkInputs(0, public); err != nil {
 		return false, err
