@@ -114,11 +114,8 @@ func (k *ProvingKey) loadNative(ctx context.Context, cfg KeyConfig, threads int)
 		return nil, err
 	}
 	if cache {
-		err := k.writeCache(ctx, cfg.CacheDir, n)
-		if err == nil {
-			err = k.pruneCache(cfg)
-		}
-		if err != nil {
+		// a copy that found no room may find it next time: what is in its way goes now
+		if err := errors.Join(k.writeCache(ctx, cfg.CacheDir, n), k.pruneCache(cfg)); err != nil {
 			if ctx.Err() != nil {
 				return nil, errors.Join(ctx.Err(), n.close())
 			}

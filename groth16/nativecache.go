@@ -161,8 +161,6 @@ func (k *ProvingKey) openCache(ctx context.Context, dir string) (_ *native, err 
 			err = errors.Join(err, f.Close())
 		}
 	}()
-	now := time.Now()
-	_ = os.Chtimes(f.Path(), now, now) // when it was used, for pruneCache; a read-only directory is not pruned either
 	offs, size := k.cacheLayout()
 	b := f.Bytes()
 	if int64(len(b)) != size {
@@ -190,6 +188,8 @@ func (k *ProvingKey) openCache(ctx context.Context, dir string) (_ *native, err 
 	if !bytes.Equal(b[:cacheHeader], k.cacheHead(id, crcs)) {
 		return nil, fmt.Errorf("%w: header or checksum", errCache)
 	}
+	now := time.Now()
+	_ = os.Chtimes(f.Path(), now, now) // when it was used, for pruneCache; a read-only directory is not pruned either
 	return n, nil
 }
 
