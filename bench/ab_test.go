@@ -172,6 +172,10 @@ func TestReportFiles(t *testing.T) {
 		require.Equal(t, strings.Count(string(b), "http"), strings.Count(string(b), `xmlns="http://www.w3.org/2000/svg"`), "%s refers to the network", e.Name())
 		if strings.HasSuffix(e.Name(), ".svg") {
 			wellFormed(t, b)
+			require.Contains(t, string(b), "viewBox", "%s cannot be made narrower", e.Name())
+		}
+		if e.Name() == "phases.svg" {
+			require.Greater(t, strings.Count(string(b), ">x=2<"), 2, "each bar has its arm's name beside it")
 		}
 		if e.Name() == "report.html" {
 			require.Contains(t, string(b), "x=2")
@@ -183,6 +187,19 @@ func TestReportFiles(t *testing.T) {
 		}
 	}
 	require.Error(t, fakeResult(t, 1).write("/proc/nowhere"))
+}
+
+// The span around a proof changes with what is in it; one that a knob has no part in is worth a look.
+func TestMarkOfOtherPhases(t *testing.T) {
+	inside, synthesis := &ArmResult{Changed: []string{"synth.direct", "msm.h"}}, &ArmResult{Changed: []string{"synth.direct", "synth.witness"}}
+	for phase, marks := range map[string][2]bool{"prove": {false, true}, "assemble": {true, true}} {
+		for i, a := range []*ArmResult{inside, synthesis} {
+			require.Equal(t, marks[i], strings.Contains(a.mark(&Comparison{Phase: phase, Verdict: stats.Worse}), "not a phase"), "%s, arm %d", phase, i)
+			require.NotContains(t, a.mark(&Comparison{Phase: phase, Verdict: stats.NoDifference}), "not a phase")
+		}
+	}
+	require.NotContains(t, inside.mark(&Comparison{Phase: "msm.h", Touched: true, Verdict: stats.Better}), "not a phase")
+	require.Equal(t, "window=13/window-h=13/w…", short("window=13/window-h=13/window-l=13"))
 }
 
 func wellFormed(t *testing.T, b []byte) {

@@ -42,7 +42,7 @@ func (r *ABResult) bars(w io.Writer) error {
 			b := bar{arm: a.Name, color: palette[i%len(palette)], at: stats.Median(v, r.Rule.Confidence)}
 			for k := range r.Comparisons {
 				if c := &r.Comparisons[k]; c.Arm == a.Name && c.Phase == p {
-					b.mark = c.mark()
+					b.mark = a.mark(c)
 				}
 			}
 			longest = math.Max(longest, b.at.Center)
@@ -77,7 +77,7 @@ func (r *ABResult) bars(w io.Writer) error {
 				fmt.Fprintf(&s, `<path d="M%.1f %.1fH%.1fM%.1f %.1fv8M%.1f %.1fv8" stroke="#000000" fill="none"/>`, x(b.at.Low), mid, x(b.at.High), x(b.at.Low), mid-4, x(b.at.High), mid-4)
 				end = math.Max(end, x(b.at.High))
 			}
-			fmt.Fprintf(&s, `<text x="%.1f" y="%.1f">%s  %s</text>`+"\n", end+8, mid+4, seconds(b.at.Center), template.HTMLEscapeString(b.mark))
+			fmt.Fprintf(&s, `<text x="%.1f" y="%.1f">%s <tspan fill="#555555">%s</tspan> %s</text>`+"\n", end+8, mid+4, seconds(b.at.Center), template.HTMLEscapeString(short(b.arm)), template.HTMLEscapeString(b.mark))
 			y += row
 		}
 		y += gap
@@ -94,6 +94,14 @@ func (r *ABResult) bars(w io.Writer) error {
 	s.WriteString("</svg>\n")
 	_, err := io.WriteString(w, s.String())
 	return err
+}
+
+// short is an arm's name beside its bar; the legend has it whole.
+func short(name string) string {
+	if r := []rune(name); len(r) > 24 {
+		return string(r[:23]) + "…"
+	}
+	return name
 }
 
 func seconds(v float64) string {
@@ -198,7 +206,7 @@ func (r *ABResult) htmlRows(a *ArmResult) []htmlRow {
 			if c.Arm != a.Name || c.Phase != p {
 				continue
 			}
-			row.Ratio, row.RatioInterval, row.P, row.Verdict = fmt.Sprintf("%.3f", c.Ratio), c.interval(), fmt.Sprintf("%.4f", c.P), c.mark()
+			row.Ratio, row.RatioInterval, row.P, row.Verdict = fmt.Sprintf("%.3f", c.Ratio), c.interval(), fmt.Sprintf("%.4f", c.P), a.mark(c)
 			row.Class = map[stats.Verdict]string{stats.Better: "better", stats.Worse: "worse"}[c.Verdict]
 			if row.Class == "" {
 				row.Class = "none"

@@ -225,7 +225,7 @@ func (r *ABResult) table(w io.Writer) {
 			if !math.IsInf(m.Low, 0) {
 				interval = fmt.Sprintf("%.4f to %.4f", m.Low, m.High)
 			}
-			fmt.Fprintf(tw, "%s\t%s\t%.4f\t%s\t%s\t%s\n", a.Name, phase, m.Center, interval, r.against(a.Name, phase), a.bytesOf(phase, m.Center))
+			fmt.Fprintf(tw, "%s\t%s\t%.4f\t%s\t%s\t%s\n", a.Name, phase, m.Center, interval, r.against(a, phase), a.bytesOf(phase, m.Center))
 		}
 		fmt.Fprintf(tw, "%s\tpeak RSS\t%s\t\tminor faults %d, major %d%s\n", a.Name, bytesString(a.peak()), a.faults(false), a.faults(true), a.device())
 	}
@@ -233,10 +233,10 @@ func (r *ABResult) table(w io.Writer) {
 }
 
 // against is the right half of the table.
-func (r *ABResult) against(arm, phase string) string {
-	for _, c := range r.Comparisons {
-		if c.Arm == arm && c.Phase == phase {
-			return fmt.Sprintf("%.3f\t%s\t%.4f\t%s", c.Ratio, c.interval(), c.P, c.mark())
+func (r *ABResult) against(a *ArmResult, phase string) string {
+	for i := range r.Comparisons {
+		if c := &r.Comparisons[i]; c.Arm == a.Name && c.Phase == phase {
+			return fmt.Sprintf("%.3f\t%s\t%.4f\t%s", c.Ratio, c.interval(), c.P, a.mark(c))
 		}
 	}
 	return "\t\t\t"
@@ -252,9 +252,11 @@ func (c *Comparison) interval() string {
 	return fmt.Sprintf("%.3f to %.3f", *c.Low, *c.High)
 }
 
-// mark is the verdict, with a note where a phase changed that the knob should not touch.
-func (c *Comparison) mark() string {
-	if !c.Touched && (c.Verdict == stats.Better || c.Verdict == stats.Worse) {
+// mark is the verdict, with a note where a phase changed that none of the arm's knobs should touch. The span around a whole proof
+// changes with every phase in it: it is of no interest to the adjustment, which has the total, but no surprise either.
+func (a *ArmResult) mark(c *Comparison) string {
+	touched := c.Touched || c.Phase == "prove" && slices.ContainsFunc(a.Changed, func(p string) bool { return p != "synth.direct" && p != "synth.witness" })
+	if !touched && (c.Verdict == stats.Better || c.Verdict == stats.Worse) {
 		return string(c.Verdict) + " (not a phase of this knob)"
 	}
 	return string(c.Verdict)

@@ -179,7 +179,7 @@ func WriteSVG(w io.Writer, records []Record) error {
 	x := func(t time.Duration) float64 { return svgLeft + float64(t-from)*scale }
 	height := svgTop + svgRow*len(tracks) + 10
 	var b bytes.Buffer
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="11">`+"\n", svgWidth, height)
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" font-family="sans-serif" font-size="11">`+"\n", svgWidth, height, svgWidth, height)
 	b.WriteString(`<rect width="100%" height="100%" fill="white"/>` + "\n")
 	step := tick(to - from)
 	for t := time.Duration(0); t <= to-from; t += step {
