@@ -151,7 +151,10 @@ func (s *composedSession) evaluate(ctx context.Context, a *synth.Assignment, v [
 	if a.Eval == nil {
 		return s.sys.Evaluate(ctx, a, v[0], v[1], v[2], s.cfg.Threads)
 	}
-	copy(v[0], a.Eval.A) // the rest is zero: the buffers are new
+	// the rest is zero: the buffers are new, and their first touch is in this time
+	_, sp := bytesSpan(ctx, "prep", int64(3*32*len(a.Eval.A)))
+	defer sp.End()
+	copy(v[0], a.Eval.A)
 	copy(v[1], a.Eval.B)
 	copy(v[2], a.Eval.C)
 	return ctx.Err()
