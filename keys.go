@@ -96,14 +96,14 @@ func (e *Engine) refuseDevelopmentKey(id params.Circuit, vk *groth16.VerifyingKe
 // devDir is apart from any parameter directory, so that a development key is never taken for a deployed one.
 func (e *Engine) devDir() string { return filepath.Join(e.cfg.CacheDir, "dev") }
 
-// staleAfter is how long a temporary file is left alone that nobody writes to.
+// staleAfter is how long a temporary file is left alone at least after the last write.
 const staleAfter = 24 * time.Hour
 
 func (e *Engine) makeDevKey(ctx context.Context, s circuitSpec, id params.Circuit, sys *synth.System, path string) (*groth16.ProvingKey, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
 	}
-	if n, err := atomicfile.Sweep(filepath.Dir(path), staleAfter); n > 0 || err != nil { // what a killed process left may have 44 GiB
+	if n, err := atomicfile.Sweep(filepath.Dir(path), "v28-*", staleAfter); n > 0 || err != nil { // what a killed process left may have 44 GiB
 		e.cfg.Logger.Info("removed unfinished files", "directory", filepath.Dir(path), "files", n, "err", err)
 	}
 	e.cfg.Logger.Warn("making a DEVELOPMENT key from a published trapdoor: proofs under it can be forged by anyone",

@@ -193,10 +193,11 @@ func (k *ProvingKey) openCache(ctx context.Context, dir string) (_ *native, err 
 	return n, nil
 }
 
-// cacheBytes is what KeyConfig.CacheBytes is where nobody chose; staleAfter is how long an unfinished copy is left alone.
+// cacheBytes is what KeyConfig.CacheBytes is where nobody chose; staleAfter is how long an unfinished copy is left alone at least.
 const (
 	cacheBytes = 16 << 30
 	staleAfter = 24 * time.Hour
+	copies     = "native-*.key" // the names of cachePath
 )
 
 // pruneCache bounds the copies after this key's was written.
@@ -211,7 +212,7 @@ func (k *ProvingKey) pruneCache(cfg KeyConfig) error {
 // pruneCache removes copies until those that are left have at most so many bytes, the one not used for longest first. keep
 // stays. A copy that a process has mapped lives on for it.
 func pruneCache(dir, keep string, bound int64) error {
-	_, err := atomicfile.Sweep(dir, staleAfter)
+	_, err := atomicfile.Sweep(dir, copies, staleAfter)
 	if bound < 0 {
 		return err
 	}
@@ -225,7 +226,7 @@ func pruneCache(dir, keep string, bound int64) error {
 	var files []fs.FileInfo
 	total := int64(0)
 	for _, e := range entries {
-		if ok, _ := filepath.Match("native-*.key", e.Name()); !ok {
+		if ok, _ := filepath.Match(copies, e.Name()); !ok {
 			continue
 		}
 		st, serr := e.Info()

@@ -33,6 +33,7 @@ func create(path string, perm os.FileMode, write func(f *os.File) error) error {
 	if err != nil {
 		return err
 	}
+	lock(f) // against Sweep, where a clock jumps or this process is stopped for days
 	done := false
 	defer func() {
 		if !done { // only where write panicked
@@ -63,9 +64,9 @@ func fill(f *os.File, perm os.FileMode, write func(f *os.File) error) error {
 	return errors.Join(err, f.Close())
 }
 
-// Sweep removes the temporary files in dir that nobody has written to for so long: those of processes that were killed. It
-// gives their number. A directory that is not there has none.
-func Sweep(dir string, older time.Duration) (n int, err error) {
+// Sweep removes the temporary files of killed processes in dir: of files whose names match the pattern names, not written to
+// for so long, and in no process's hands where the system tells. It gives their number. A directory that is not there has none.
+func Sweep(dir, names string, older time.Duration) (n int, err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return 0, nil
@@ -75,23 +76,36 @@ func Sweep(dir string, older time.Duration) (n int, err error) {
 	}
 	var errs []error
 	for _, e := range entries {
-		if ok, _ := filepath.Match(".*.tmp-*", e.Name()); !ok {
-			continue
+		ok, err := filepath.Match("."+names+".tmp-*", e.Name())
+		if err != nil {
+			return n, err
 		}
 		st, err := e.Info()
-		if err != nil || !st.Mode().IsRegular() || time.Since(st.ModTime()) < older {
+		if !ok || err != nil || !st.Mode().IsRegular() || time.Since(st.ModTime()) < older {
 			continue
 		}
-		name := filepath.Join(dir, e.Name())
-		if err := os.Remove(name); err != nil {
-			if !errors.Is(err, os.ErrNotExist) { // somebody else sweeps too
-				errs = append(errs, err)
-			}
-			continue
+		switch removed, err := removeUnused(filepath.Join(dir, e.Name())); {
+		case removed:
+			n++
+		case err != nil && !errors.Is(err, os.ErrNotExist): // somebody else sweeps too
+			errs = append(errs, err)
 		}
-		n++
 	}
 	return n, errors.Join(errs...)
+}
+
+// removeUnused removes a file that nobody writes.
+func removeUnused(path string) (removed bool, err error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	if !lock(f) {
+		return false, nil
+	}
+	err = os.Remove(path)
+	return err == nil, err
 }
 
 func syncDir(dir string) error {

@@ -120,11 +120,13 @@ func TestWriteAt(t *testing.T) {
 
 func TestSweep(t *testing.T) {
 	dir := t.TempDir()
-	n, err := Sweep(filepath.Join(dir, "none"), 0)
+	n, err := Sweep(filepath.Join(dir, "none"), "*", 0)
 	require.NoError(t, err)
 	require.Zero(t, n)
+	_, err = Sweep(dir, "[", 0)
+	require.NoError(t, err, "nothing there to match")
 	old := time.Now().Add(-48 * time.Hour)
-	for _, name := range []string{".f.tmp-1", ".g.tmp-2", "f", "x.tmp-3", ".h"} {
+	for _, name := range []string{".f.tmp-1", ".g.tmp-2", "f", "x.tmp-3", ".h", ".other.tmp-5"} {
 		p := filepath.Join(dir, name)
 		require.NoError(t, os.WriteFile(p, nil, 0o600))
 		if name != ".g.tmp-2" {
@@ -133,8 +135,46 @@ func TestSweep(t *testing.T) {
 	}
 	require.NoError(t, os.Mkdir(filepath.Join(dir, ".d.tmp-4"), 0o700))
 	require.NoError(t, os.Chtimes(filepath.Join(dir, ".d.tmp-4"), old, old))
-	n, err = Sweep(dir, 24*time.Hour)
+	n, err = Sweep(dir, "?", 24*time.Hour)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
-	only(t, dir, ".d.tmp-4", ".g.tmp-2", ".h", "f", "x.tmp-3")
+	only(t, dir, ".d.tmp-4", ".g.tmp-2", ".h", ".other.tmp-5", "f", "x.tmp-3")
+	_, err = Sweep(dir, "[", 0)
+	require.ErrorIs(t, err, filepath.ErrBadPattern)
+}
+
+// A file that a process writes is not swept, however old it looks: its clock may have jumped, or it was stopped for days.
+func TestSweepSparesWriters(t *testing.T) {
+	switch runtime.GOOS {
+	case "darwin", "dragonfly", "freebsd", "linux", "netbsd", "openbsd":
+	default:
+		t.Skip("no file locks here: age alone decides")
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f")
+	for _, boom := range []error{nil, errors.New("boom")} {
+		err := WriteAt(path, 0o600, func(w io.WriterAt) error {
+			_, err := w.WriteAt([]byte("whole"), 0)
+			require.NoError(t, err)
+			all, err := filepath.Glob(filepath.Join(dir, ".f.tmp-*"))
+			require.NoError(t, err)
+			require.Len(t, all, 1)
+			require.NoError(t, os.Chtimes(all[0], time.Unix(1, 0), time.Unix(1, 0)))
+			n, err := Sweep(dir, "*", time.Hour)
+			require.NoError(t, err)
+			require.Zero(t, n)
+			return boom
+		})
+		require.ErrorIs(t, err, boom)
+		got, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, "whole", string(got))
+	}
+	only(t, dir, "f")
+	// what is left of one that is dead goes
+	require.NoError(t, os.WriteFile(filepath.Join(dir, ".f.tmp-9"), nil, 0o600))
+	n, err := Sweep(dir, "*", -1)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	only(t, dir, "f")
 }
