@@ -33,11 +33,14 @@ func (d *Device) Bind(ctx context.Context, sys *synth.System, key *groth16.Provi
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := key.Retain(); err != nil {
+	s := &session{d: d, sys: sys, key: key, cfg: cfg}
+	if err := d.enter(s); err != nil {
 		return nil, err
 	}
-	s := &session{d: d, sys: sys, key: key, cfg: cfg}
-	d.sessions.Add(1)
+	if err := key.Retain(); err != nil {
+		d.leave(s)
+		return nil, err
+	}
 	if err := s.bind(ctx); err != nil {
 		return nil, errors.Join(err, s.release())
 	}
@@ -59,7 +62,7 @@ func (d *Device) checkConfig(cfg groth16.Config) error {
 	return nil
 }
 
-// bind plans, opens and fills the library's session.
+// bind makes the lists of variables, and plans, opens and fills the library's session.
 func (s *session) bind(ctx context.Context) (err error) {
 	if err := s.key.CheckSystem(ctx, s.sys); err != nil {
 		return err
@@ -91,10 +94,6 @@ func (s *session) bind(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if s.c, err = s.plan(ctx, &lists); err != nil {
-		return err
-	}
-	s.slots = newSlots(s.c.slots)
 	if err := s.fill(ctx, &lists); err != nil || !s.hostB2() {
 		return err
 	}
@@ -104,27 +103,26 @@ func (s *session) bind(ctx context.Context) (err error) {
 	return err
 }
 
-// fill opens the library's session and sends it the system, the lists and, if it stays there, the key.
+// fill plans, opens the library's session and sends it the system, the lists and, if it stays there, the key. Calls of
+// other sessions come between the parts of the key only: their scratch memory gives way to it, but to nothing else.
 func (s *session) fill(ctx context.Context, lists *[groth16.NumSections]*sectionLists) error {
-	err := s.d.do(ctx, func(*int32) (r result) {
-		s.h, r = s.d.lib.sessionOpen(s.d.h, &s.c)
-		return r
+	done, err := s.d.bindAlone(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	c := s.shape(lists)
+	err = s.d.submit(ctx, func(*int32) error {
+		if err := s.plan(ctx, c); err != nil {
+			return err
+		}
+		s.d.promise(s, s.bytes.leastArena)
+		return s.open(ctx, lists)
 	})
 	if err != nil {
 		return err
 	}
-	if s.c.hasSystem {
-		if err := s.sendSystem(ctx); err != nil {
-			return err
-		}
-	}
-	lists[groth16.SectionB2] = lists[groth16.SectionB1]
-	defer func() { lists[groth16.SectionB2] = nil }()
-	for sec := groth16.SectionL; sec < groth16.NumSections; sec++ {
-		if err := s.call(ctx, func(*int32) result { return s.d.lib.sessionSection(s.h, int(sec), lists[sec]) }); err != nil {
-			return err
-		}
-	}
+	s.slots = newSlots(s.c.slots)
 	if !s.c.resident {
 		return nil
 	}
@@ -138,15 +136,42 @@ func (s *session) fill(ctx context.Context, lists *[groth16.NumSections]*section
 	return nil
 }
 
-func (s *session) sendSystem(ctx context.Context) error {
-	if err := s.call(ctx, func(*int32) result { return s.d.lib.sessionSystem(s.h, s.sys) }); err != nil {
+// open opens the library's session, and sends the system and the lists. For the device's thread.
+func (s *session) open(ctx context.Context, lists *[groth16.NumSections]*sectionLists) error {
+	lib := s.d.lib
+	step := func(f func() result) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		r := f()
+		return r.err(s.d.opts.Ordinal)
+	}
+	err := step(func() (r result) {
+		s.h, r = lib.sessionOpen(s.d.h, &s.c)
+		return r
+	})
+	if err != nil {
 		return err
 	}
-	ts := s.sys.Templates()
-	for i := range ts {
-		if err := s.call(ctx, func(*int32) result { return s.d.lib.sessionTemplate(s.h, &ts[i]) }); err != nil {
+	if s.c.hasSystem {
+		if err := step(func() result { return lib.sessionSystem(s.h, s.sys) }); err != nil {
+			return err
+		}
+		ts := s.sys.Templates()
+		for i := range ts {
+			if err := step(func() result { return lib.sessionTemplate(s.h, &ts[i]) }); err != nil {
+				return err
+			}
+		}
+		if err := step(func() result { return lib.sessionSystemDone(s.h) }); err != nil {
 			return err
 		}
 	}
-	return s.call(ctx, func(*int32) result { return s.d.lib.sessionSystemDone(s.h) })
+	for sec := groth16.SectionL; sec < groth16.NumSections; sec++ {
+		l := lists[min(sec, groth16.SectionB1)] // b_g2 shares the lists of b_g1
+		if err := step(func() result { return lib.sessionSection(s.h, int(sec), l) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }

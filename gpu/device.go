@@ -7,8 +7,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
-	"sync/atomic"
-	"unsafe"
 )
 
 // Device is one open CUDA device. It is safe for concurrent use: calls are served one after another, by a thread of its
@@ -25,15 +23,18 @@ type Device struct {
 	jobs chan *job
 	done chan struct{} // closed when the thread has ended
 
-	mu       sync.RWMutex // held for reading while a job is handed over, for writing by Close
+	binding chan struct{} // holds a value while a session is planned and filled
+
+	mu       sync.Mutex
 	closed   bool
-	sessions atomic.Int64 // that are open
+	sessions map[*session]uint64 // that are open, with the scratch memory that each needs at least
 }
 
 type job struct {
 	run  func() error
 	err  error
 	done chan struct{}
+	last bool // the thread ends with it
 }
 
 // Open opens a device. What is missing is a *LibraryError or *DeviceError.
@@ -56,7 +57,7 @@ func openOn(lib native, o Options) (*Device, error) {
 	if o.Ordinal >= n {
 		return nil, &DeviceError{ErrNoDevice, o.Ordinal, fmt.Sprintf("there are %d", n)}
 	}
-	d := &Device{lib: lib, opts: o, jobs: make(chan *job), done: make(chan struct{})}
+	d := &Device{lib: lib, opts: o, jobs: make(chan *job), done: make(chan struct{}), binding: make(chan struct{}, 1)}
 	go d.serve()
 	err := d.do(context.Background(), func(*int32) result {
 		info, res := lib.query(o.Ordinal)
@@ -68,8 +69,7 @@ func openOn(lib native, o Options) (*Device, error) {
 		return res
 	})
 	if err != nil {
-		close(d.jobs)
-		<-d.done
+		d.end(func() error { return nil })
 		return nil, err
 	}
 	return d, nil
@@ -94,53 +94,6 @@ func (d *Device) InjectFault(n int64) { d.lib.faultSet(n) }
 // FaultPending is described at InjectFault.
 func (d *Device) FaultPending() bool { return d.lib.faultLeft() > 0 }
 
-// Register page-locks memory for transfers to all devices, in pieces of at most chunk bytes (0: 16 GiB); Unregister undoes
-// it with the same arguments. An empty mem is nothing to do. On failure nothing stays locked.
-func (d *Device) Register(mem []byte, chunk int) error {
-	return d.do(context.Background(), func(*int32) result { return d.registerNow(mem, chunk) })
-}
-
-// Unregister is described at Register.
-func (d *Device) Unregister(mem []byte, chunk int) error {
-	return d.do(context.Background(), func(*int32) result { return d.unregisterNow(mem, chunk) })
-}
-
-// registerNow is Register, on any thread.
-func (d *Device) registerNow(mem []byte, chunk int) result {
-	for at, part := range pieces(mem, chunk) {
-		if r := d.lib.hostRegister(d.opts.Ordinal, unsafe.Pointer(&part[0]), uint64(len(part))); r.code != codeOK {
-			d.unregisterNow(mem[:at], chunk)
-			return r
-		}
-	}
-	return result{}
-}
-
-// unregisterNow goes on after a failure and returns the first.
-func (d *Device) unregisterNow(mem []byte, chunk int) result {
-	var first result
-	for _, part := range pieces(mem, chunk) {
-		if r := d.lib.hostUnregister(d.opts.Ordinal, unsafe.Pointer(&part[0]), uint64(len(part))); r.code != codeOK && first.code == codeOK {
-			first = r
-		}
-	}
-	return first
-}
-
-// pieces yields mem in parts with their offsets. One registration of 512 GiB or more fails in some drivers.
-func pieces(mem []byte, chunk int) func(yield func(int, []byte) bool) {
-	if chunk <= 0 {
-		chunk = 16 << 30
-	}
-	return func(yield func(int, []byte) bool) {
-		for at := 0; at < len(mem); at += chunk {
-			if !yield(at, mem[at:min(at+chunk, len(mem))]) {
-				return
-			}
-		}
-	}
-}
-
 // Trim gives back scratch memory and twiddles that later calls would use again.
 func (d *Device) Trim() error {
 	return d.do(context.Background(), func(*int32) result { return d.lib.deviceTrim(d.h) })
@@ -148,22 +101,75 @@ func (d *Device) Trim() error {
 
 // Close waits for running calls and gives everything back. Sessions must be closed before. A second Close is ErrClosed.
 func (d *Device) Close() error {
-	if n := d.sessions.Load(); n > 0 {
+	d.mu.Lock()
+	n, was := len(d.sessions), d.closed
+	d.closed = d.closed || n == 0
+	d.mu.Unlock()
+	switch {
+	case was:
+		return ErrClosed
+	case n > 0:
 		return fmt.Errorf("gpu: %d sessions are open on device %d", n, d.opts.Ordinal)
 	}
-	d.mu.Lock()
-	was := d.closed
-	d.closed = true // no call is handed over from here on
-	d.mu.Unlock()
-	if was {
-		return ErrClosed
-	}
-	j := &job{run: func() error { d.lib.deviceClose(d.h); return nil }, done: make(chan struct{})}
+	return d.end(func() error { d.lib.deviceClose(d.h); return nil })
+}
+
+// end runs the thread's last job. Calls that still wait for the device find it closed.
+func (d *Device) end(f func() error) error {
+	j := &job{run: f, done: make(chan struct{}), last: true}
 	d.jobs <- j
-	<-j.done
-	close(d.jobs)
 	<-d.done
 	return j.err
+}
+
+// enter notes an open session, so that the device is not closed under it.
+func (d *Device) enter(s *session) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return ErrClosed
+	}
+	if d.sessions == nil {
+		d.sessions = map[*session]uint64{}
+	}
+	d.sessions[s] = 0
+	return nil
+}
+
+// leave forgets a session.
+func (d *Device) leave(s *session) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.sessions, s)
+}
+
+// promise keeps so many bytes of scratch memory possible for a session that is open.
+func (d *Device) promise(s *session, bytes uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.sessions[s] = bytes
+}
+
+// promised is the most that an open session needs of scratch memory, which all share.
+func (d *Device) promised() uint64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	most := uint64(0)
+	for _, n := range d.sessions {
+		most = max(most, n)
+	}
+	return most
+}
+
+// bindAlone waits until no other session is being filled: what one has planned and not yet taken, another would plan
+// again. done ends it.
+func (d *Device) bindAlone(ctx context.Context) (done func(), err error) {
+	select {
+	case d.binding <- struct{}{}:
+		return func() { <-d.binding }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // serve is the device's thread. CUDA keeps a current device for each thread, hence the lock; it is never unlocked, so
@@ -171,9 +177,13 @@ func (d *Device) Close() error {
 func (d *Device) serve() {
 	runtime.LockOSThread()
 	defer close(d.done)
-	for j := range d.jobs {
+	for {
+		j := <-d.jobs
 		j.err = protect(j.run)
 		close(j.done)
+		if j.last {
+			return
+		}
 	}
 }
 
@@ -199,8 +209,7 @@ func (d *Device) submit(ctx context.Context, f func(cancel *int32) error) error 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	flag := new(int32)
-	stop := context.AfterFunc(ctx, func() { atomic.StoreInt32(flag, 1) })
+	flag, stop := raiseOn(ctx)
 	defer stop()
 	j := &job{run: func() error { return f(flag) }, done: make(chan struct{})}
 	if err := d.hand(ctx, j); err != nil {
@@ -214,14 +223,17 @@ func (d *Device) submit(ctx context.Context, f func(cancel *int32) error) error 
 }
 
 func (d *Device) hand(ctx context.Context, j *job) error {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	if d.closed {
+	d.mu.Lock()
+	closed := d.closed
+	d.mu.Unlock()
+	if closed {
 		return ErrClosed
 	}
 	select {
 	case d.jobs <- j:
 		return nil
+	case <-d.done:
+		return ErrClosed
 	case <-ctx.Done():
 		return ctx.Err()
 	}

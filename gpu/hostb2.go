@@ -71,10 +71,22 @@ func (b *hostB2) close() error {
 
 // heldBytes is the host memory that stays as long as the session.
 func (b *hostB2) heldBytes() int64 {
-	if b == nil || b.points == nil {
+	if b == nil {
 		return 0
 	}
-	return int64(b.points.Len())
+	n := b.lists.bytes()
+	if b.points != nil {
+		n += int64(b.points.Len())
+	}
+	return n
+}
+
+// chunkBytes is the host memory of the points that a call decodes at a time.
+func (b *hostB2) chunkBytes() int64 {
+	if b == nil || b.points != nil {
+		return 0
+	}
+	return bls12381.SizeOfG2AffineUncompressed * int64(min(hostB2Chunk, b.s.key.Len(groth16.SectionB2)))
 }
 
 // b2Run is the sum of a call's circuits.
@@ -104,7 +116,7 @@ func (b *hostB2) start(w *work) *b2Run {
 	return r
 }
 
-// join waits for the sums, or stops them if the call has failed.
+// join waits for the sums, or stops them if the call has failed. Not on the device's thread.
 func (r *b2Run) join(failed error) error {
 	if r == nil {
 		return nil

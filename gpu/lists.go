@@ -29,6 +29,13 @@ func (l *sectionLists) close() error {
 	return errors.Join(errs...)
 }
 
+func (l *sectionLists) bytes() (n int64) {
+	for _, b := range l.bufs {
+		n += int64(b.Len())
+	}
+	return n
+}
+
 func (l *sectionLists) points() int { return len(l.bitAt) + len(l.valueAt) }
 
 // listsFor makes the lists of section l, a or b.

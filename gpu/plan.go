@@ -25,25 +25,24 @@ const (
 	fetchBytes = 128 << 20
 )
 
-// plan chooses how the session works from the bytes that are free, before anything is allocated.
-func (s *session) plan(ctx context.Context, lists *[groth16.NumSections]*sectionLists) (sessionConfig, error) {
-	c := s.shape(lists)
-	var chosen sessionConfig
-	err := s.d.submit(ctx, func(*int32) error {
-		last := error(fmt.Errorf("%w: no plan", groth16.ErrUnavailable))
-		for c := range s.candidates(c) {
-			if s.d.choose != nil && !s.d.choose(&c) {
-				continue
-			}
-			s.bytes, last = s.d.fits(&c)
-			if last == nil || !errors.Is(last, ErrOutOfDeviceMemory) {
-				chosen = c
-				return last
-			}
+// plan chooses how the session works from the bytes that are free, before anything is allocated. c is what all candidates
+// have in common. For the device's thread.
+func (s *session) plan(ctx context.Context, c sessionConfig) error {
+	err := error(fmt.Errorf("%w: no plan", groth16.ErrUnavailable))
+	for c := range s.candidates(c) {
+		if s.d.choose != nil && !s.d.choose(&c) {
+			continue
 		}
-		return last
-	})
-	return chosen, err
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		s.bytes, err = s.d.fits(&c)
+		if err == nil || !errors.Is(err, ErrOutOfDeviceMemory) {
+			s.c = c
+			return err
+		}
+	}
+	return err
 }
 
 // shape is what all candidates have in common.
@@ -152,13 +151,14 @@ func (s *session) chunks() [][][groth16.NumSections]int {
 	return [][][groth16.NumSections]int{large, small}
 }
 
-// fits says whether a session of this configuration has room. For the device's thread.
+// fits says whether a session of this configuration has room, with enough left for the scratch memory of those that are
+// open. For the device's thread.
 func (d *Device) fits(c *sessionConfig) (sessionBytes, error) {
 	b, r := d.lib.sessionPlan(d.h, c)
 	if err := r.err(d.opts.Ordinal); err != nil {
 		return b, err
 	}
-	need := b.held + b.circuit*uint64(c.slots) + b.leastArena
+	need := b.held + b.circuit*uint64(c.slots) + max(b.leastArena, d.promised())
 	if need <= b.available {
 		return b, nil
 	}

@@ -278,29 +278,3 @@ func TestPlanLimits(t *testing.T) {
 		require.Equal(t, []any{c.low, c.circuits, c.quotients, c.chunk}, []any{got.lowMemory, got.circuits, got.quotients, got.chunks[0]}, "budget %d", c.budget)
 	}
 }
-
-func TestJoined(t *testing.T) {
-	buf, err := pinning.Alloc(5*4096, "joined")
-	require.NoError(t, err)
-	defer func() { require.NoError(t, buf.Close()) }()
-	m := buf.Bytes()
-	for _, c := range []struct{ in, want [][2]int }{
-		{nil, nil},
-		{[][2]int{{3, 3}}, nil},
-		{[][2]int{{4096, 8192}, {0, 4096}}, [][2]int{{0, 4096}, {4096, 8192}}},
-		{[][2]int{{4097, 8192}, {0, 4097}}, [][2]int{{0, 8192}}},
-		{[][2]int{{10, 20}, {30, 5000}, {8190, 8192}, {8200, 9000}}, [][2]int{{10, 8192}, {8200, 9000}}},
-		{[][2]int{{0, 9000}, {5000, 6000}, {16384, 20480}}, [][2]int{{0, 9000}, {16384, 20480}}},
-	} {
-		var in [][]byte
-		for _, x := range c.in {
-			in = append(in, m[x[0]:x[1]])
-		}
-		got := joined(in)
-		require.Len(t, got, len(c.want), "%v", c.in)
-		for i, x := range c.want {
-			require.Same(t, &m[x[0]], &got[i][0])
-			require.Len(t, got[i], x[1]-x[0])
-		}
-	}
-}

@@ -1,12 +1,9 @@
 package gpu
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 
@@ -81,12 +78,12 @@ func (w *work) send(slot int, a *synth.Assignment, cancel *int32) error {
 
 // pin page-locks memory where the policy says so; unpin undoes it if it is not to last.
 func (w *work) pin(parts ...[]byte) (unpin func() error, err error) {
-	var locked [][]byte
+	var locked []region
 	unpin = func() error {
 		var first error
-		for _, mem := range locked {
-			r := w.d.unregisterNow(mem, int(w.cfg.Pinning.ChunkBytes))
-			if err := r.err(w.d.opts.Ordinal); err != nil && first == nil {
+		for _, r := range locked {
+			res := w.d.unregisterNow(r, int(w.cfg.Pinning.ChunkBytes))
+			if err := res.err(w.d.opts.Ordinal); err != nil && first == nil {
 				first = err
 			}
 		}
@@ -99,50 +96,26 @@ func (w *work) pin(parts ...[]byte) (unpin func() error, err error) {
 	}
 	_, sp := span.Start(w.ctx, "pin")
 	defer sp.End()
-	for _, mem := range joined(parts) {
+	var rest []region
+	for _, mem := range parts {
 		if policy == pinning.PolicyRegisterOnce {
-			kept, err := w.locked.keep(w.session, mem)
+			kept, err := once.keep(w.ctx, w.session, mem)
 			if err != nil {
-				return nil, errors.Join(err, unpin())
+				return nil, err
 			}
 			if kept {
 				continue
 			}
 		}
-		r := w.d.registerNow(mem, int(w.cfg.Pinning.ChunkBytes))
-		if err := r.err(w.d.opts.Ordinal); err != nil {
+		rest = append(rest, regionOf(mem))
+	}
+	for _, r := range joined(rest) {
+		res := w.d.registerNow(r, int(w.cfg.Pinning.ChunkBytes))
+		if err := res.err(w.d.opts.Ordinal); err != nil {
 			return nil, errors.Join(err, unpin())
 		}
-		locked = append(locked, mem)
-		sp.AddBytes(int64(len(mem)))
+		locked = append(locked, r)
+		sp.AddBytes(int64(r.n))
 	}
 	return unpin, nil
-}
-
-// joined makes one part of those that share a page, since a page can be locked once only. Empty parts are dropped.
-func joined(parts [][]byte) [][]byte {
-	const page = 4096
-	start := func(mem []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(mem))) }
-	parts = slices.DeleteFunc(slices.Clone(parts), func(mem []byte) bool { return len(mem) == 0 })
-	slices.SortFunc(parts, func(a, b []byte) int { return cmp.Compare(start(a), start(b)) })
-	var out [][]byte
-	for _, mem := range parts {
-		if n := len(out); n > 0 {
-			last := out[n-1]
-			end := start(last) + uintptr(len(last))
-			if start(mem)/page <= (end-1)/page {
-				all := max(end, start(mem)+uintptr(len(mem))) - start(last)
-				out[n-1] = unsafe.Slice(unsafe.SliceData(last), all)
-				continue
-			}
-		}
-		out = append(out, mem)
-	}
-	return out
-}
-
-// bytesOf is the memory of a slice.
-func bytesOf[T any](v []T) []byte {
-	var t T
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(t)))
 }

@@ -25,13 +25,14 @@ type session struct {
 	bytes sessionBytes
 	h     handle
 
-	slots   *slots
-	sending sync.Mutex // one witness goes up at a time
-	locked  lockedOnce
-	b2      *hostB2 // nil where the device sums section b_g2
+	slots     *slots
+	sending   sync.Mutex // one witness goes up at a time
+	b2        *hostB2    // nil where the device sums section b_g2
+	unlockErr error      // of memory that was locked once; once has it
 
-	mu     sync.RWMutex // held for reading by calls
+	mu     sync.Mutex
 	closed bool
+	calls  sync.WaitGroup // of Sums; none is added once closed
 }
 
 var _ groth16.Session = (*session)(nil)
@@ -75,9 +76,13 @@ func (s *session) Footprint(circuits int) pinning.Footprint {
 		return pinning.Footprint{}
 	}
 	together := min(circuits, s.c.circuits)
-	f := pinning.Footprint{Device: int64(s.bytes.arena + s.bytes.circuit*uint64(together))}
+	f := pinning.Footprint{Device: int64(s.bytes.arena + s.bytes.circuit*uint64(together)), Host: s.b2.chunkBytes()}
 	if !s.c.hasSystem {
-		f.Host = 3 * 32 * int64(s.sys.Constraints())
+		n := fr.Bytes * int64(s.sys.Constraints())
+		f.Host += 3 * n
+		if s.c.witnessMemory == throughPool { // it grows to a matrix
+			f.Pinned = max(0, n-s.Held().Pinned)
+		}
 	}
 	return f
 }
@@ -97,11 +102,10 @@ func (s *session) CircuitsPerCall() int { return s.c.circuits }
 // Sums implements groth16.Session. Circuits that do not fit one call are taken in several, one after the other; while
 // one has the device, the witnesses of the next are sent if there are slots for them. The same goes for calls of Sums.
 func (s *session) Sums(ctx context.Context, as []*synth.Assignment) ([]groth16.Sums, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.closed {
-		return nil, fmt.Errorf("%w: session", groth16.ErrClosed)
+	if err := s.enter(); err != nil {
+		return nil, err
 	}
+	defer s.calls.Done()
 	for i, a := range as {
 		if err := s.checkAssignment(a); err != nil {
 			return nil, fmt.Errorf("circuit %d: %w", i, err)
@@ -127,6 +131,17 @@ func (s *session) Sums(ctx context.Context, as []*synth.Assignment) ([]groth16.S
 	return out, nil
 }
 
+// enter notes a call, which Close waits for.
+func (s *session) enter() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return fmt.Errorf("%w: session", groth16.ErrClosed)
+	}
+	s.calls.Add(1)
+	return nil
+}
+
 // together sums circuits of one call.
 func (s *session) together(ctx context.Context, as []*synth.Assignment, out []groth16.Sums) (err error) {
 	slots, err := s.slots.take(ctx, len(as))
@@ -143,10 +158,12 @@ func (s *session) together(ctx context.Context, as []*synth.Assignment, out []gr
 	if err := w.sent.wait(ctx, 0); err != nil {
 		return err
 	}
-	return s.d.submit(ctx, func(flag *int32) error {
+	err = s.d.submit(ctx, func(flag *int32) error {
 		w.cancel = flag
 		return w.run()
 	})
+	// What the host has left to do is done while others have the device.
+	return errors.Join(err, w.beside.join(err))
 }
 
 func (s *session) checkAssignment(a *synth.Assignment) error {
@@ -178,18 +195,19 @@ func (s *session) Close() error {
 	if was {
 		return fmt.Errorf("%w: session", groth16.ErrClosed)
 	}
+	s.calls.Wait()
 	return s.release()
 }
 
 // release gives back what Bind took.
 func (s *session) release() error {
-	err := errors.Join(s.locked.close(s), s.b2.close())
+	err := errors.Join(once.forget(s), s.b2.close())
 	if s.h != nil {
 		err = errors.Join(err, s.d.do(context.Background(), func(*int32) result {
 			s.d.lib.sessionClose(s.h)
 			return result{}
 		}))
 	}
-	s.d.sessions.Add(-1)
+	s.d.leave(s)
 	return errors.Join(err, s.key.Release())
 }

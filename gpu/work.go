@@ -25,6 +25,7 @@ type work struct {
 
 	sent   *sender
 	stream *stream // nil with a resident key
+	beside *b2Run  // nil where the device sums section b_g2
 }
 
 // stage runs a call of the library under a span, on any thread.
@@ -40,16 +41,15 @@ func (w *work) stage(name string, bytes int64, f func(lib native) result) error 
 	return r.err(w.d.opts.Ordinal)
 }
 
-func (w *work) run() (err error) {
+func (w *work) run() error {
 	if r := w.d.lib.sessionBegin(w.h); r.code != codeOK {
 		return r.err(w.d.opts.Ordinal)
 	}
 	if !w.c.resident {
 		w.stream = w.startStream()
-		defer func() { w.stream.stop() }()
+		defer w.stream.stop()
 	}
-	beside := w.b2.start(w)
-	defer func() { err = errors.Join(err, beside.join(err)) }()
+	w.beside = w.b2.start(w)
 	for from := 0; from < len(w.as); from += w.c.quotients {
 		if err := w.quotients(from, min(from+w.c.quotients, len(w.as))); err != nil {
 			return err
