@@ -63,7 +63,7 @@ func (b *Budget) reserve(ctx context.Context, n int64, purpose string, urgent bo
 		b.mu.Unlock()
 		return nil, &BudgetError{purpose, n, b.total}
 	}
-	if len(b.waiters) == 0 && b.used+n <= b.total {
+	if len(b.waiters) == 0 && n <= b.total-b.used {
 		b.take(n)
 		b.mu.Unlock()
 		return &Reservation{b, n}, nil
@@ -103,7 +103,7 @@ func (b *Budget) take(n int64) {
 }
 
 func (b *Budget) serve() {
-	for len(b.waiters) > 0 && b.used+b.waiters[0].n <= b.total {
+	for len(b.waiters) > 0 && b.waiters[0].n <= b.total-b.used {
 		w := b.waiters[0]
 		b.waiters = b.waiters[1:]
 		b.take(w.n)

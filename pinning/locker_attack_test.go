@@ -2,6 +2,7 @@ package pinning
 
 import (
 	"context"
+	"math"
 	"sync"
 	"testing"
 	"time"
@@ -186,4 +187,25 @@ func TestLockerTrimmedAtRandom(t *testing.T) {
 	}
 	require.Equal(t, before, LockedBytes())
 	require.Equal(t, live, LiveBytes())
+}
+
+// Requests that add up to more than an integer holds wait like others.
+func TestBudgetOverflow(t *testing.T) {
+	b := NewBudget(math.MaxInt64)
+	var all []*Reservation
+	for range 3 {
+		r, err := b.Reserve(context.Background(), math.MaxInt64/3, "a third")
+		require.NoError(t, err)
+		all = append(all, r)
+	}
+	short, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	_, err := b.Reserve(short, math.MaxInt64, "all")
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	for _, r := range all {
+		r.Release()
+	}
+	require.Zero(t, b.Stats().Used)
+	_, err = b.Reserve(short, math.MaxInt64, "all")
+	require.NoError(t, err)
 }
