@@ -43,11 +43,12 @@ type Config struct {
 	// Prover is handed to every session.
 	Prover groth16.Config
 
-	// WorkersPerBackend is how many calls a backend gets at the same time; 0 is 1.
+	// WorkersPerBackend is how many calls a backend gets at the same time. 0 lets each backend choose by a method CallsInFlight()
+	// int (a GPU takes two: while one computes, the other's witness is sent and its proof assembled and verified); without it, 1.
 	WorkersPerBackend int
-	// PartitionsInFlight bounds the partitions that have a witness but no proof yet; 0 is one more than the workers take at a
-	// time by Prover.CircuitsPerCall. Where that is left to backends that share a pass over a streamed key among more, give
-	// them as many. Work of PriorityHigh and above has as many places of its own.
+	// PartitionsInFlight bounds the partitions that have a witness but no proof yet; 0 is one call more than the workers take
+	// at a time, which grows when a backend is bound that shares a pass over a streamed key among many. Work of PriorityHigh and above
+	// has as many places of its own.
 	PartitionsInFlight int
 	// HostMemory is the byte budget of witnesses and host buffers; 0 is four fifths of what the machine or its control
 	// group allows. A partition that does not fit into it is an error at once. What the CPU takes where it stands in for a
@@ -68,6 +69,8 @@ type Config struct {
 	// Progress, if set, is called from several goroutines as work proceeds. It must return quickly.
 	Progress func(Progress)
 
+	// grows: PartitionsInFlight was left open.
+	grows bool
 	// forgeable lets Parameters hold development keys: the golden proofs of our tests are under such keys.
 	forgeable bool
 }
@@ -90,7 +93,7 @@ type Progress struct {
 func (c Config) Validate() error {
 	bad := func(field string, v any) error { return fmt.Errorf("%w: %s = %v", ErrConfig, field, v) }
 	switch {
-	case c.WorkersPerBackend < 0 || c.WorkersPerBackend > 64:
+	case c.WorkersPerBackend < 0 || c.WorkersPerBackend > maxWorkers:
 		return bad("WorkersPerBackend", c.WorkersPerBackend)
 	case c.PartitionsInFlight < 0 || c.PartitionsInFlight > 1<<16:
 		return bad("PartitionsInFlight", c.PartitionsInFlight)
@@ -121,6 +124,19 @@ func (c Config) Validate() error {
 // cpuName is the name of the backend that needs no device.
 const cpuName = "cpu"
 
+// workers is how many calls b gets at the same time.
+func (c *Config) workers(b groth16.Backend) int {
+	if c.WorkersPerBackend > 0 {
+		return c.WorkersPerBackend
+	}
+	if x, ok := b.(interface{ CallsInFlight() int }); ok {
+		return min(max(1, x.CallsInFlight()), maxWorkers)
+	}
+	return 1
+}
+
+const maxWorkers = 64
+
 // withDefaults fills in what was left open.
 func (c Config) withDefaults() (Config, error) {
 	if err := c.Validate(); err != nil {
@@ -133,11 +149,13 @@ func (c Config) withDefaults() (Config, error) {
 		}
 		c.CacheDir = filepath.Join(dir, "filgroth")
 	}
-	if c.WorkersPerBackend == 0 {
-		c.WorkersPerBackend = 1
-	}
 	if c.PartitionsInFlight == 0 {
-		c.PartitionsInFlight = max(1, len(c.Backends))*c.WorkersPerBackend*max(1, c.Prover.CircuitsPerCall) + 1
+		workers := 0
+		for _, b := range c.Backends {
+			workers += c.workers(b.Backend)
+		}
+		c.PartitionsInFlight = max(1, c.WorkersPerBackend, workers)*max(1, c.Prover.CircuitsPerCall) + 1
+		c.grows = true
 	}
 	if c.HostMemory == 0 {
 		c.HostMemory = pinning.SystemMemory() / 5 * 4

@@ -20,6 +20,7 @@ type task struct {
 	key      *keyEntry
 	asg      *synth.Assignment
 	priority sched.Priority
+	due      time.Time       // a shared call waits no longer for others to join it
 	tried    map[string]bool // backends that failed on it for good
 	fails    map[string]int
 	attempts []Attempt
@@ -45,8 +46,9 @@ type Attempt struct {
 type dispatcher struct {
 	queue    *sched.Queue[*task]
 	backends []*worker
-	memory   int64 // host bytes that there are in all
-	retries  int   // after the first failure on a backend
+	memory   int64       // host bytes that there are in all
+	retries  int         // after the first failure on a backend
+	widen    func(n int) // hears how many partitions the calls that may run at the same time can take
 	wg       sync.WaitGroup
 	stop     context.CancelFunc
 	ctx      context.Context
@@ -58,6 +60,9 @@ type worker struct {
 	backend  groth16.Backend
 	config   groth16.Config
 	fallback bool // only takes what failed elsewhere
+	calls    int  // at the same time
+	shared   int  // most circuits that share a call; guarded by mu
+	bound    func(circuits int)
 
 	mu      sync.Mutex
 	busy    int
@@ -71,7 +76,7 @@ func newDispatcher(cfg Config) (*dispatcher, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	d := &dispatcher{queue: sched.NewQueue[*task](cfg.AgeingStep, nil), memory: cfg.HostMemory, retries: cfg.Retries, ctx: ctx, stop: stop}
 	for _, b := range cfg.Backends {
-		d.backends = append(d.backends, &worker{name: b.Name, backend: b.Backend, config: cfg.Prover})
+		d.backends = append(d.backends, &worker{name: b.Name, backend: b.Backend, config: cfg.Prover, calls: cfg.workers(b.Backend)})
 	}
 	if !cfg.NoFallback {
 		b, err := newCPU()
@@ -79,7 +84,7 @@ func newDispatcher(cfg Config) (*dispatcher, error) {
 			stop()
 			return nil, err
 		}
-		w := &worker{name: cpuName, backend: b, config: cfg.Prover}
+		w := &worker{name: cpuName, backend: b, config: cfg.Prover, calls: cfg.workers(b)}
 		if len(cfg.Backends) > 0 {
 			w.fallback, w.config = true, cpuConfig(cfg.Prover)
 		}
@@ -89,7 +94,10 @@ func newDispatcher(cfg Config) (*dispatcher, error) {
 		d.backends = append(d.backends, w)
 	}
 	for _, w := range d.backends {
-		for range cfg.WorkersPerBackend {
+		w.bound = func(circuits int) { d.bound(w, circuits) }
+	}
+	for _, w := range d.backends {
+		for range w.calls {
 			d.wg.Add(1)
 			go d.serve(w)
 		}
@@ -106,23 +114,55 @@ func (d *dispatcher) close() {
 	}
 }
 
+// bound hears that w has a prover that shares a call among so many circuits.
+func (d *dispatcher) bound(w *worker, circuits int) {
+	w.mu.Lock()
+	w.shared = max(w.shared, circuits)
+	w.mu.Unlock()
+	n, next := 0, 1 // a call's worth is being made while the others are under way
+	for _, o := range d.backends {
+		if !o.fallback {
+			o.mu.Lock()
+			n += o.calls * max(1, o.shared)
+			next = max(next, o.shared)
+			o.mu.Unlock()
+		}
+	}
+	if d.widen != nil {
+		d.widen(n + next)
+	}
+}
+
 // submit queues t and waits for its result. A cancelled task is taken out, or waited for while a backend has it: the
 // assignment is free for closing when submit returns.
 func (d *dispatcher) submit(t *task) taskResult {
 	t.done = make(chan taskResult, 1)
 	t.tried, t.fails = map[string]bool{}, map[string]int{}
-	if err := d.queue.Push(t, t.priority); err != nil {
+	t.due = time.Now().Add(linger)
+	if err := d.push(t); err != nil {
 		return taskResult{err: ErrClosed}
 	}
+	defer time.AfterFunc(linger, d.queue.Wake).Stop() // for ripe
 	select {
 	case r := <-t.done:
 		return r
 	case <-t.ctx.Done():
 	}
 	if len(d.queue.Remove(func(x *task) bool { return x == t })) > 0 {
+		t.key.queued.Add(-1)
 		return taskResult{err: t.ctx.Err()}
 	}
 	return <-t.done
+}
+
+// push queues t; it counts before it can be taken.
+func (d *dispatcher) push(t *task) error {
+	t.key.queued.Add(1)
+	err := d.queue.Push(t, t.priority)
+	if err != nil {
+		t.key.queued.Add(-1)
+	}
+	return err
 }
 
 // may says whether w may run t: it has not given up on it, and a fallback only gets what all the others failed on.
@@ -144,11 +184,12 @@ func (d *dispatcher) may(w *worker, t *task) bool {
 func (d *dispatcher) serve(w *worker) {
 	defer d.wg.Done()
 	for {
-		tasks, err := d.queue.Pop(d.ctx, func(t *task) bool { return d.may(w, t) }, func(t *task) int { return t.key.perCall(w) - 1 },
+		tasks, err := d.queue.Pop(d.ctx, func(t *task) bool { return d.may(w, t) && w.ripe(t) }, func(t *task) int { return t.key.perCall(w) - 1 },
 			func(a, b *task) bool { return a.key == b.key })
 		if err != nil {
 			return
 		}
+		tasks[0].key.queued.Add(-int64(len(tasks)))
 		w.count(len(tasks), 0)
 		start := time.Now()
 		d.run(w, tasks)
@@ -203,7 +244,8 @@ func (d *dispatcher) requeue(t *task) {
 	}
 	for _, w := range d.backends {
 		if !t.tried[w.name] {
-			if d.queue.Push(t, t.priority) != nil {
+			t.due = time.Time{}
+			if d.push(t) != nil {
 				t.done <- taskResult{err: ErrClosed, attempts: t.attempts}
 			}
 			return

@@ -56,6 +56,9 @@ func New(cfg Config) (*Engine, error) {
 	if e.dispatch, err = newDispatcher(cfg); err != nil {
 		return nil, err
 	}
+	if cfg.grows {
+		e.dispatch.widen = func(n int) { e.inFlight.Grow(n); e.urgent.Grow(n) }
+	}
 	e.life, e.kill = context.WithCancel(context.Background())
 	return e, nil
 }

@@ -157,8 +157,8 @@ func (e *Engine) provePartitions(ctx context.Context, r *request, rep *Report) (
 	}
 	g, gctx := errgroup.WithContext(ctx)
 	for k := range r.partitions {
+		p := &partition{e: e, r: r, k: k, key: key, report: &rep.Partitions[k], comes: e.dispatch.expect(key)}
 		g.Go(func() error {
-			p := &partition{e: e, r: r, k: k, key: key, report: &rep.Partitions[k]}
 			proof, err := p.prove(gctx, func() { step("witness", &witnesses) })
 			if err != nil {
 				errs[k] = &PartitionError{k, err}
@@ -197,11 +197,14 @@ type partition struct {
 	r      *request
 	k      int
 	key    *keyEntry
+	comes  *comer
 	report *PartitionReport
 }
 
 func (p *partition) prove(ctx context.Context, witnessed func()) ([]byte, error) {
 	p.report.Index = p.k
+	defer p.comes.no()
+	admitted := p.comes.waits()
 	release, err := p.e.places(p.r.priority).Acquire(ctx, sched.Priority(p.r.priority))
 	if err != nil {
 		return nil, err
@@ -221,11 +224,13 @@ func (p *partition) prove(ctx context.Context, witnessed func()) ([]byte, error)
 		return nil, err
 	}
 	defer func() { _ = p.e.spare.put(p.key, into, mem) }() // an unmap that fails takes no proof away
+	admitted()
 	asg, err := p.witness(ctx, into)
 	if err != nil {
 		return nil, err
 	}
 	witnessed()
+	p.comes.no()
 	res := p.e.dispatch.submit(&task{ctx: ctx, key: p.key, asg: asg, priority: sched.Priority(p.r.priority)})
 	p.report.Attempts = res.attempts
 	if res.err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/filgroth/filgroth/groth16"
@@ -26,6 +27,8 @@ type keyEntry struct {
 	users int       // guarded by keyStore.mu
 	idle  time.Time // since when nobody uses it
 	bytes int64
+
+	coming, queued atomic.Int64 // partitions whose witness is being made, and those that wait for a backend
 
 	mu      sync.Mutex
 	provers map[string]*boundProver
@@ -245,9 +248,15 @@ func (e *keyEntry) perCall(w *worker) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if b, ok := e.provers[w.name]; ok && b.bound() {
-		if p, ok := b.prover.(interface{ CircuitsPerCall() int }); ok {
-			return max(1, p.CircuitsPerCall())
-		}
+		return circuitsPerCall(b.prover)
+	}
+	return 1
+}
+
+// circuitsPerCall is how many circuits a prover likes to be given at a time.
+func circuitsPerCall(p groth16.Prover) int {
+	if x, ok := p.(interface{ CircuitsPerCall() int }); ok {
+		return max(1, x.CircuitsPerCall())
 	}
 	return 1
 }
@@ -270,7 +279,9 @@ func (e *keyEntry) bind(ctx context.Context, w *worker, b *boundProver) {
 	if dir := w.config.Key.CacheDir; dir != "" {
 		_ = os.MkdirAll(dir, 0o755) // without it the copy is not written, which costs time at the next start and no proof
 	}
-	b.prover, b.err = groth16.NewProver(ctx, w.backend, e.system, e.key, w.config)
+	if b.prover, b.err = groth16.NewProver(ctx, w.backend, e.system, e.key, w.config); b.err == nil {
+		w.bound(circuitsPerCall(b.prover))
+	}
 }
 
 // closeAll frees everything; all users are gone.

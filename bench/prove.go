@@ -42,7 +42,7 @@ func proveMode(fs *flag.FlagSet) func(context.Context, io.Writer) error {
 	fs.Var(&f.host, "host-memory", "byte budget of the host; 0 is four fifths of the machine")
 	fs.IntVar(&f.jobs, "jobs", 3, "jobs of the sustained run; 0 leaves it out")
 	fs.IntVar(&f.again, "again", 2, "single jobs after the first")
-	fs.IntVar(&f.workers, "workers", 1, "calls that a device gets at the same time")
+	fs.IntVar(&f.workers, "workers", 0, "calls that a device gets at the same time; 0 lets it choose")
 	fs.IntVar(&f.per, "circuits", 0, "circuits a call; 0 lets the backend choose")
 	fs.BoolVar(&f.cancel, "cancel", false, "also cancel a job in its middle and show that everything is given back")
 	fs.Int64Var(&f.fault, "fault", 0, "also run a job in which, after two partitions, the `n`-th call of the CUDA runtime fails")

@@ -136,6 +136,13 @@ func (q *Queue[T]) Remove(match func(T) bool) []T {
 	return res
 }
 
+// Wake makes those that wait in Pop ask accept again, after something that it looks at has changed.
+func (q *Queue[T]) Wake() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.changed()
+}
+
 // Len is the number of items.
 func (q *Queue[T]) Len() int {
 	q.mu.Lock()
@@ -155,14 +162,15 @@ func (q *Queue[T]) Close() {
 
 // Sem is a counting semaphore that serves waiters by urgency.
 type Sem struct {
-	q    *Queue[chan struct{}]
-	mu   sync.Mutex
-	free int
+	q     *Queue[chan struct{}]
+	mu    sync.Mutex
+	width int
+	free  int
 }
 
 // NewSem makes a semaphore of width n.
 func NewSem(n int, step time.Duration, now func() time.Time) *Sem {
-	return &Sem{q: NewQueue[chan struct{}](step, now), free: n}
+	return &Sem{q: NewQueue[chan struct{}](step, now), width: n, free: n}
 }
 
 // Acquire waits for a place; release gives it back, once.
@@ -199,6 +207,17 @@ func (s *Sem) Acquire(ctx context.Context, p Priority) (release func(), err erro
 func (s *Sem) releaser() func() {
 	var once sync.Once
 	return func() { once.Do(s.put) }
+}
+
+// Grow widens the semaphore to n places, if it has fewer.
+func (s *Sem) Grow(n int) {
+	s.mu.Lock()
+	more := n - s.width
+	s.width = max(s.width, n)
+	s.mu.Unlock()
+	for range more {
+		s.put()
+	}
 }
 
 func (s *Sem) put() {
