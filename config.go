@@ -105,6 +105,8 @@ func (c Config) Validate() error {
 		return bad("AgeingStep", c.AgeingStep)
 	case c.Threads < 0 || c.Threads > 1<<16:
 		return bad("Threads", c.Threads)
+	case c.Retries > maxRetries:
+		return bad("Retries", c.Retries)
 	case c.NoFallback && len(c.Backends) == 0:
 		return fmt.Errorf("%w: NoFallback without Backends", ErrConfig)
 	}
@@ -135,7 +137,11 @@ func (c *Config) workers(b groth16.Backend) int {
 	return 1
 }
 
-const maxWorkers = 64
+// maxWorkers and maxRetries bound what a Config, or a backend, may ask for.
+const (
+	maxWorkers = 64
+	maxRetries = 100
+)
 
 // withDefaults fills in what was left open.
 func (c Config) withDefaults() (Config, error) {

@@ -148,11 +148,19 @@ func (d *dispatcher) submit(t *task) taskResult {
 		return r
 	case <-t.ctx.Done():
 	}
-	if len(d.queue.Remove(func(x *task) bool { return x == t })) > 0 {
-		t.key.queued.Add(-1)
+	if d.pull(t) {
 		return taskResult{err: t.ctx.Err()}
 	}
 	return <-t.done
+}
+
+// pull takes t out of the queue, if it is there.
+func (d *dispatcher) pull(t *task) bool {
+	if len(d.queue.Remove(func(x *task) bool { return x == t })) == 0 {
+		return false
+	}
+	t.key.queued.Add(-1)
+	return true
 }
 
 // push queues t; it counts before it can be taken.
@@ -247,6 +255,8 @@ func (d *dispatcher) requeue(t *task) {
 			t.due = time.Time{}
 			if d.push(t) != nil {
 				t.done <- taskResult{err: ErrClosed, attempts: t.attempts}
+			} else if t.ctx.Err() != nil && d.pull(t) { // submit may have looked for it before it was back
+				t.done <- taskResult{err: t.ctx.Err(), attempts: t.attempts}
 			}
 			return
 		}

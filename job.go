@@ -243,18 +243,24 @@ func (p *partition) prove(ctx context.Context, witnessed func()) ([]byte, error)
 }
 
 // witness assigns the circuit and compares its public inputs with those that the verifier will use: a vanilla proof of
-// something else is found before the expensive part. It takes the memory of into, which stays the caller's.
-func (p *partition) witness(ctx context.Context, into *synth.Assignment) (*synth.Assignment, error) {
+// something else is found before the expensive part. It takes the memory of into, which stays the caller's. A panic, should one
+// value in 2^255 be good for one, is an error of this partition.
+func (p *partition) witness(ctx context.Context, into *synth.Assignment) (asg *synth.Assignment, err error) {
 	release, err := p.e.witness.Acquire(ctx, sched.Priority(p.r.priority))
 	if err != nil {
 		return nil, err
 	}
 	defer release()
+	defer func() {
+		if x := recover(); x != nil {
+			asg, err = nil, fmt.Errorf("filgroth: panic in the witness of %v: %v", p.r.spec, x)
+		}
+	}()
 	c, err := p.r.circuit(p.k)
 	if err != nil {
 		return nil, err
 	}
-	asg, err := synth.AssignWitness(ctx, c, p.key.system, synth.AssignConfig{Threads: p.e.cfg.Threads, Into: into})
+	asg, err = synth.AssignWitness(ctx, c, p.key.system, synth.AssignConfig{Threads: p.e.cfg.Threads, Into: into})
 	if err != nil {
 		return nil, err
 	}
