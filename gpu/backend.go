@@ -21,11 +21,13 @@ const (
 
 // Bind implements groth16.Backend: the system's tables, and the key if it fits the device and its budget, stay there as
 // long as the session is open. Everything of Sums runs on the device, but the sum in G2 where Config.B2 says otherwise; what
-// the device has no room for is an *OutOfDeviceMemoryError. How host memory gets to the device is Config.Pinning's to say: with
+// the device has no room for is an *OutOfDeviceMemoryError. Room that sessions which are open need for their calls is not
+// taken, and sessions are bound one after the other. How host memory gets to the device is Config.Pinning's to say: with
 // PolicyAuto and PolicyRing through a small ring of page-locked pieces; with PolicyNone through the driver's own staging; with
-// PolicyRegister the witness (and evaluations) of each circuit are page-locked while they are sent; with PolicyRegisterOnce
-// memory of package pinning stays page-locked from its first use until it is given back or the session is closed, other
-// memory is treated as with PolicyRegister; with PolicyPool it is copied whole into page-locked memory that the session keeps.
+// PolicyRegister the witness of each circuit, and the evaluations that it brings, are page-locked while they are sent; with
+// PolicyRegisterOnce memory of package pinning stays page-locked from its first use until it is given back or the last session
+// of any device that used it is closed, other memory is treated as with PolicyRegister; with PolicyPool it is copied whole into
+// page-locked memory that the session keeps.
 func (d *Device) Bind(ctx context.Context, sys *synth.System, key *groth16.ProvingKey, cfg groth16.Config) (groth16.Session, error) {
 	if err := d.checkConfig(cfg); err != nil {
 		return nil, err

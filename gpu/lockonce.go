@@ -45,7 +45,7 @@ func (l *lockedOnce) keep(ctx context.Context, s *session, mem []byte) (kept boo
 		return true, nil
 	}
 	x := &lockedBuffer{mem: regionOf(b.Bytes()), by: s.d, chunk: int(s.cfg.Pinning.ChunkBytes), users: map[*session]bool{s: true}}
-	r := s.d.registerNow(x.mem, x.chunk)
+	r := s.d.registerNow(ctx, x.mem, x.chunk)
 	if err := r.err(s.d.opts.Ordinal); err != nil {
 		return false, err
 	}

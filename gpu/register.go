@@ -13,7 +13,7 @@ import (
 // page, since a page can be locked once only; Unregister undoes it with the same arguments. An empty mem is nothing to do.
 // On failure nothing stays locked.
 func (d *Device) Register(mem []byte, chunk int) error {
-	return d.do(context.Background(), func(*int32) result { return d.registerNow(regionOf(mem), chunk) })
+	return d.do(context.Background(), func(*int32) result { return d.registerNow(context.Background(), regionOf(mem), chunk) })
 }
 
 // Unregister is described at Register.
@@ -21,11 +21,15 @@ func (d *Device) Unregister(mem []byte, chunk int) error {
 	return d.do(context.Background(), func(*int32) result { return d.unregisterNow(regionOf(mem), chunk) })
 }
 
-// registerNow is Register, on any thread.
-func (d *Device) registerNow(r region, chunk int) result {
+// registerNow is Register, on any thread. ctx is looked at between pieces.
+func (d *Device) registerNow(ctx context.Context, r region, chunk int) result {
 	done := 0
 	for part := range r.cut(chunk) {
-		if res := d.lib.hostRegister(d.opts.Ordinal, part.at, uint64(part.n)); res.code != codeOK {
+		res := result{code: codeCancelled}
+		if ctx.Err() == nil {
+			res = d.lib.hostRegister(d.opts.Ordinal, part.at, uint64(part.n))
+		}
+		if res.code != codeOK {
 			d.unregisterNow(region{r.at, done}, chunk)
 			return res
 		}

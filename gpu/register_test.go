@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
@@ -83,6 +84,29 @@ func TestRegister(t *testing.T) {
 	require.ErrorIs(t, d.Register(mem, p), ErrCUDA)
 	require.NoError(t, d.Unregister(taken, 0))
 	require.Equal(t, before, d.Held().Pinned)
+
+	ctx, cancel := context.WithCancel(context.Background())
+	pieces := &countedPieces{native: d.lib, at: 3, f: cancel}
+	d.lib = pieces
+	defer func() { d.lib = pieces.native }()
+	r := d.registerNow(ctx, regionOf(mem), p)
+	require.ErrorIs(t, r.err(0), errCancelled)
+	require.Equal(t, 3, pieces.n)
+	require.Equal(t, before, d.Held().Pinned)
+}
+
+// countedPieces calls f when so many pieces have been locked.
+type countedPieces struct {
+	native
+	n, at int
+	f     func()
+}
+
+func (c *countedPieces) hostRegister(ordinal int, p unsafe.Pointer, n uint64) result {
+	if c.n++; c.n == c.at {
+		c.f()
+	}
+	return c.native.hostRegister(ordinal, p, n)
 }
 
 // TestRegisterAnyMemory: a witness that lies across pages, anywhere, is locked in small pieces while it is sent.

@@ -110,7 +110,7 @@ func (w *work) pin(parts ...[]byte) (unpin func() error, err error) {
 		rest = append(rest, regionOf(mem))
 	}
 	for _, r := range joined(rest) {
-		res := w.d.registerNow(r, int(w.cfg.Pinning.ChunkBytes))
+		res := w.d.registerNow(w.ctx, r, int(w.cfg.Pinning.ChunkBytes))
 		if err := res.err(w.d.opts.Ordinal); err != nil {
 			return nil, errors.Join(err, unpin())
 		}

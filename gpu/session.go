@@ -37,11 +37,6 @@ type session struct {
 
 var _ groth16.Session = (*session)(nil)
 
-// call is one call of the library on the device's thread.
-func (s *session) call(ctx context.Context, f func(cancel *int32) result) error {
-	return s.d.do(ctx, f)
-}
-
 // checkCurve makes the device look at the curve equation of every point that it converts.
 const checkCurve = 1
 
@@ -87,7 +82,8 @@ func (s *session) Footprint(circuits int) pinning.Footprint {
 	return f
 }
 
-// Held is the host memory that the session keeps between calls, beside a ring of some 64 MiB.
+// Held is the host memory that the session keeps between calls, beside its ring (at most 128 MiB unless Config says
+// otherwise).
 func (s *session) Held() pinning.Footprint {
 	f := pinning.Footprint{Host: s.b2.heldBytes()}
 	if s.c.witnessMemory == throughPool {
