@@ -150,3 +150,27 @@ func TestCancelStream(t *testing.T) {
 	require.NoError(t, err)
 	f.check(t, got)
 }
+
+// TestHostB2LeavesDevice: while the host still sums in G2, others have the device.
+func TestHostB2LeavesDevice(t *testing.T) {
+	d, _ := testDevice(t, Options{})
+	f := newFixture(t, groth16test.Circuit{Seed: 64, Values: 1, Inputs: 1, Bits: 40, Fields: 10, Products: 5, Rows: 50}, 1)
+	cfg := groth16.Config{B2: groth16.B2Config{Place: groth16.PlaceSequential, Threads: 1}}
+	s, err := d.Bind(context.Background(), f.sys, f.key, cfg)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	rec := span.NewRecorder()
+	seen := 0
+	rec.Listen(func(r span.Record) {
+		if r.Name == "msm.b2" && r.Open {
+			seen++
+			ctx, cancel := context.WithTimeout(context.Background(), never)
+			defer cancel()
+			assertNoError(t, d.do(ctx, func(*int32) result { return result{} }))
+		}
+	})
+	got, err := s.Sums(span.With(context.Background(), rec), f.as)
+	require.NoError(t, err)
+	f.check(t, got)
+	require.Equal(t, 1, seen)
+}
