@@ -273,8 +273,8 @@ func TestCloseOrder(t *testing.T) {
 // TestClosing: while a device or a session is being closed, other calls are refused instead of waiting for those that
 // run.
 func TestClosing(t *testing.T) {
-	d := &Device{jobs: make(chan *job), done: make(chan struct{}), lib: nobody{}}
-	go d.serve()
+	d, err := openOn(&ledger{}, Options{})
+	require.NoError(t, err)
 	busy, release := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {

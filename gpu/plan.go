@@ -158,14 +158,18 @@ func (d *Device) fits(c *sessionConfig) (sessionBytes, error) {
 	if err := r.err(d.opts.Ordinal); err != nil {
 		return b, err
 	}
-	need := b.held + b.circuit*uint64(c.slots) + max(b.leastArena, d.promised())
+	promised := d.promised()
+	need := b.held + b.circuit*uint64(c.slots) + max(b.leastArena, promised)
 	if need <= b.available {
 		return b, nil
 	}
-	residence := "a streamed key"
+	what := "a streamed key"
 	if c.resident {
-		residence = "a resident key"
+		what = "a resident key"
+	}
+	if promised > b.leastArena {
+		what += " beside those that are open"
 	}
 	return b, &OutOfDeviceMemoryError{int64(need), int64(b.available), fmt.Sprintf("a session with %s needs %d bytes, %d are available",
-		residence, need, b.available)}
+		what, need, b.available)}
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
@@ -162,4 +163,17 @@ func TestRegisterOnceShared(t *testing.T) {
 	require.Equal(t, before, d.Held().Pinned)
 	require.Empty(t, once.buffers)
 	require.NoError(t, e.Close())
+}
+
+// TestOnceWaits: whoever waits for memory of others to be locked goes when the context ends.
+func TestOnceWaits(t *testing.T) {
+	buf, err := pinning.Alloc(64, "once")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, buf.Close()) }()
+	once.enter()
+	defer once.leave()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	_, err = once.keep(ctx, &session{}, buf.Bytes())
+	require.ErrorIs(t, err, context.DeadlineExceeded)
 }
