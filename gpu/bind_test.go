@@ -14,6 +14,7 @@ import (
 
 	"github.com/filgroth/filgroth/groth16"
 	"github.com/filgroth/filgroth/groth16/groth16test"
+	"github.com/filgroth/filgroth/pinning"
 	"github.com/filgroth/filgroth/synth"
 )
 
@@ -302,4 +303,36 @@ func TestClosing(t *testing.T) {
 	}, never, time.Millisecond)
 	s.(*session).calls.Done()
 	wg.Wait()
+}
+
+// TestAccounts: what a session says that it holds is what it has allocated, and a call's share is told with it.
+func TestAccounts(t *testing.T) {
+	l := &ledger{total: 100, plan: sizes(func(*sessionConfig) uint64 { return 10 })}
+	d, f := l.open(t), bindFixture(t)
+	n := f.key.Len(groth16.SectionB2)
+	matrix := int64(32 * f.sys.Constraints())
+	for _, c := range []struct {
+		cfg          groth16.Config
+		host, pinned int64 // of a call
+	}{
+		{groth16.Config{B2: groth16.B2Config{Place: groth16.PlaceParallel}}, 0, 0},
+		{groth16.Config{B2: groth16.B2Config{Place: groth16.PlaceSequential}, Key: groth16.KeyConfig{Residence: groth16.ResidenceStreamed}}, int64(192 * n), 0},
+		{groth16.Config{Evaluate: groth16.PlaceHost}, 3 * matrix, 0},
+		{groth16.Config{Evaluate: groth16.PlaceHost, Pinning: pinning.Config{Policy: pinning.PolicyPool}}, 3 * matrix, matrix},
+		{groth16.Config{Pinning: pinning.Config{Policy: pinning.PolicyPool}}, 0, 0},
+	} {
+		before := pinning.LiveBytes()
+		gs, err := d.Bind(context.Background(), f.sys, f.key, c.cfg)
+		require.NoError(t, err)
+		s := gs.(*session)
+		held, call := s.Held(), s.Footprint(1)
+		require.Equal(t, pinning.LiveBytes()-before, held.Host, "%v", c.cfg)
+		require.Equal(t, c.host, call.Host, "%v", c.cfg)
+		if c.pinned != 0 {
+			require.Equal(t, c.pinned, call.Pinned+held.Pinned, "%v", c.cfg)
+		} else {
+			require.Zero(t, call.Pinned)
+		}
+		require.NoError(t, s.Close())
+	}
 }
