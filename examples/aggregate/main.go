@@ -24,7 +24,7 @@ func main() {
 	var f cli.Flags
 	f.Register(flag.CommandLine)
 	version := flag.Int64("aggregation", 1, "registered aggregation: 0 is SnarkPackV1, 1 is SnarkPackV2")
-	flag.Parse()
+	cli.Parse("two seal proofs merged into one SnarkPack aggregate, verified; nothing is proved first")
 	cli.Main(func(ctx context.Context) error { return run(ctx, &f, *version) })
 }
 

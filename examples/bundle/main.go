@@ -29,7 +29,7 @@ func main() {
 	flag.StringVar(&o.write, "write", "", "only write a bundle to this `file`")
 	flag.StringVar(&o.open, "open", "", "only check and prove the bundle in this `file`")
 	flag.StringVar(&o.key, "key", "", "parameter `file` for a bundle that does not hold its key")
-	flag.Parse()
+	cli.Parse("one proof's whole input written to a file, checked, and proved from that file alone")
 	cli.Main(o.run)
 }
 

@@ -4,11 +4,14 @@ package main
 
 import (
 	"context"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	gnark "github.com/consensys/gnark/backend/groth16/bls12-381"
 	"github.com/consensys/gnark/logger"
@@ -31,8 +34,8 @@ func main() {
 	o.Register(flag.CommandLine)
 	flag.IntVar(&o.depth, "depth", 10, "levels of the tree")
 	flag.IntVar(&o.leaf, "leaf", 5, "`number` of the leaf to prove")
-	flag.StringVar(&o.dir, "dir", "", "keep system, keys and proof in this `directory` (default: a temporary one)")
-	flag.Parse()
+	flag.StringVar(&o.dir, "dir", "", "keep system, keys, public inputs and proof in this `directory`, which is made if need be (default: a temporary one)")
+	cli.Parse("a circuit of your own: compile, setup, save, reload, prove, verify, and verification by gnark")
 	cli.Main(o.run)
 }
 
@@ -45,11 +48,15 @@ func (o *options) run(ctx context.Context) (err error) {
 	if o.leaf < 0 || o.leaf >= 1<<o.depth {
 		return fmt.Errorf("-leaf %d: the tree has %d", o.leaf, 1<<o.depth)
 	}
-	if o.dir == "" {
+	keep := o.dir != ""
+	if !keep {
 		if o.dir, err = os.MkdirTemp("", "custom-circuit-"); err != nil {
 			return err
 		}
 		defer os.RemoveAll(o.dir)
+	}
+	if err := os.MkdirAll(o.dir, 0o755); err != nil {
+		return err
 	}
 	backend, err := o.Open()
 	if err != nil {
@@ -62,7 +69,28 @@ func (o *options) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := o.writeInputs(public); err != nil {
+		return err
+	}
+	if keep {
+		fmt.Printf("again, from the files alone: go run ./examples/verify -vk %s -inputs %s -proof %x\n", o.file("circuit.vk"), o.file("inputs.json"), proof)
+	}
 	return cli.Verified(o.verify(proof, public))
+}
+
+// writeInputs writes the public inputs as examples/verify reads them: hex, little endian, as bellperson's files have them.
+func (o *options) writeInputs(c *membership.Circuit) error {
+	var text []string
+	for _, x := range c.Public() {
+		b := x.Bytes()
+		slices.Reverse(b[:])
+		text = append(text, hex.EncodeToString(b[:]))
+	}
+	raw, err := json.Marshal(text)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(o.file("inputs.json"), append(raw, '\n'), 0o644)
 }
 
 func (o *options) file(name string) string { return filepath.Join(o.dir, name) }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,6 +11,6 @@ import (
 
 // TestRun: the example does what its comment says.
 func TestRun(t *testing.T) {
-	o := options{Prover: cli.Prover{Backend: "cpu", Threads: 2}, depth: 3, leaf: 6, dir: t.TempDir()}
+	o := options{Prover: cli.Prover{Backend: "cpu", Threads: 2}, depth: 3, leaf: 6, dir: filepath.Join(t.TempDir(), "made", "here")}
 	require.NoError(t, o.run(t.Context()))
 }

@@ -26,7 +26,7 @@ func main() {
 	var o options
 	o.Register(flag.CommandLine)
 	flag.DurationVar(&o.patience, "patience", 5*time.Second, "how long one attempt may take")
-	flag.Parse()
+	cli.Parse("retries, deadlines and fallback against a backend that fails on cue; the failed attempts are the point")
 	cli.Main(o.run)
 }
 

@@ -37,7 +37,7 @@ func main() {
 	var o options
 	o.Register(flag.CommandLine)
 	flag.IntVar(&o.steps, "steps", 1000, "steps of the hash chain, three rows each")
-	flag.Parse()
+	cli.Parse("a gnark circuit under our key and gnark's, proved by both provers, each proof checked by both verifiers")
 	cli.Main(o.run)
 }
 

@@ -12,7 +12,7 @@ import (
 
 func main() {
 	lib := flag.String("library", "", "`path` of libfilgroth_cuda.so (default: where it is found)")
-	flag.Parse()
+	cli.Parse("which GPUs the CUDA backend can use here, or why it cannot")
 	cli.Main(func(context.Context) error {
 		fmt.Println(gpu.Probe(gpu.Options{Library: *lib}))
 		return nil

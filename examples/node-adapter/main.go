@@ -18,7 +18,7 @@ var files embed.FS
 func main() {
 	var f cli.Flags
 	f.Register(flag.CommandLine)
-	flag.Parse()
+	cli.Parse("an engine behind the interfaces of Go node software, and a proof made through one of them")
 	cli.Main(func(ctx context.Context) error { return run(ctx, &f) })
 }
 

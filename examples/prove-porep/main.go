@@ -33,9 +33,9 @@ func main() {
 	var o options
 	o.Register(flag.CommandLine)
 	flag.StringVar(&o.c1, "c1", "", "JSON `file` of SealCommitPhase1 (default: an embedded 2 KiB sector)")
-	flag.Int64Var(&o.sector, "sector", -1, "sector `number` to verify for (default: the C1's own replica id)")
-	flag.Int64Var(&o.miner, "miner", -1, "miner actor `id` to verify for")
-	flag.Parse()
+	flag.Int64Var(&o.sector, "sector", -1, "sector `number` to verify for, with -miner; without both the C1's own replica id is taken at its word")
+	flag.Int64Var(&o.miner, "miner", -1, "miner actor `id` to verify for, with -sector")
+	cli.Parse("C1 output of a sealed sector to verified proofs; without flags an embedded 2 KiB sector under a development key")
 	cli.Main(o.run)
 }
 
@@ -54,9 +54,6 @@ func (o *options) input() ([]byte, error) {
 }
 
 func (o *options) run(ctx context.Context) error {
-	if flag.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q", flag.Arg(0))
-	}
 	c1, err := o.input()
 	if err != nil {
 		return err

@@ -20,7 +20,7 @@ var files embed.FS
 func main() {
 	var f cli.Flags
 	f.Register(flag.CommandLine)
-	flag.Parse()
+	cli.Parse("the proof of a SnapDeals sector update (2 KiB, embedded), verified")
 	cli.Main(func(ctx context.Context) error { return run(ctx, &f) })
 }
 

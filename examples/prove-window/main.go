@@ -23,7 +23,7 @@ const miner = 1000
 func main() {
 	var f cli.Flags
 	f.Register(flag.CommandLine)
-	flag.Parse()
+	cli.Parse("a WindowPoSt of two embedded 2 KiB sectors, verified; an altered one is named as faulty first")
 	cli.Main(func(ctx context.Context) error { return run(ctx, &f) })
 }
 

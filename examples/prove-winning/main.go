@@ -19,7 +19,7 @@ const miner = 1000
 func main() {
 	var f cli.Flags
 	f.Register(flag.CommandLine)
-	flag.Parse()
+	cli.Parse("a WinningPoSt from the vanilla proof of an embedded 2 KiB sector, verified")
 	cli.Main(func(ctx context.Context) error { return run(ctx, &f) })
 }
 

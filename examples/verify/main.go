@@ -19,10 +19,10 @@ func main() {
 	vk := flag.String("vk", "", "verifying key `file` (.vk)")
 	inputs := flag.String("inputs", "", "JSON `file`: array of public inputs without the leading one, each 64 hex digits, little endian")
 	proof := flag.String("proof", "", "proof in `hex` (384 digits)")
-	flag.Parse()
+	cli.Parse("checks one Groth16 proof against a verifying key file and public inputs")
 	cli.Main(func(context.Context) error {
-		if *vk == "" || *inputs == "" || *proof == "" || flag.NArg() > 0 {
-			return fmt.Errorf("need -vk FILE -inputs FILE -proof HEX")
+		if *vk == "" || *inputs == "" || *proof == "" {
+			return fmt.Errorf("need -vk FILE -inputs FILE -proof HEX; custom-circuit -dir DIR writes such files and prints the command")
 		}
 		return cli.Verified(check(*vk, *inputs, *proof))
 	})

@@ -31,6 +31,9 @@ func create(path string, perm os.FileMode, write func(f *os.File) error) error {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".tmp-*")
 	if err != nil {
+		if pe := (*os.PathError)(nil); errors.As(err, &pe) {
+			pe.Path = path // the name that the caller knows
+		}
 		return err
 	}
 	lock(f) // against Sweep, where a clock jumps or this process is stopped for days

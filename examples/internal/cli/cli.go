@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"sync"
 	"text/tabwriter"
 	"time"
@@ -36,7 +37,7 @@ type Flags struct {
 
 // Register adds the flags to fs.
 func (f *Flags) Register(fs *flag.FlagSet) {
-	fs.StringVar(&f.Params, "params", os.Getenv("FIL_PROOFS_PARAMETER_CACHE"), "`directory` of the deployed parameter files; without it a development key is made and used")
+	fs.StringVar(&f.Params, "params", "", "`directory` of the deployed parameter files; without it a development key is made and used")
 	fs.StringVar(&f.Cache, "cache", "", "`directory` for development keys (default: filgroth in the user's cache directory)")
 	fs.StringVar(&f.JSON, "json", "", "write the report to this `file`")
 	fs.StringVar(&f.Trace, "trace", "", "write a Chrome trace to this `file`")
@@ -44,6 +45,20 @@ func (f *Flags) Register(fs *flag.FlagSet) {
 	fs.StringVar(&f.Backend, "backend", "auto", "cpu, cuda, or auto: the GPU if there is one")
 	fs.IntVar(&f.Threads, "threads", 0, "bound on the threads of each stage (default: all)")
 	fs.BoolVar(&f.Quiet, "quiet", false, "no progress bar")
+}
+
+// Parse reads the command line, which has flags alone; -h says what the example does before it lists them.
+func Parse(about string) {
+	flag.Usage = func() {
+		w := flag.CommandLine.Output()
+		fmt.Fprintf(w, "%s: %s\n\n", filepath.Base(os.Args[0]), about)
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "error: what is %q? All arguments are flags, see -h\n", flag.Arg(0))
+		os.Exit(2)
+	}
 }
 
 // Main runs f until it is done or interrupted and makes an error one line on standard error and exit status 1.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
@@ -20,6 +21,9 @@ func cuda(must bool) ([]filgroth.NamedBackend, string, error) {
 	if err != nil {
 		if must {
 			return nil, "", fmt.Errorf("-backend cuda: %w", err)
+		}
+		if errors.Is(err, gpu.ErrNoLibrary) { // most machines; where it was looked for is told by gpu-info and -backend cuda
+			return nil, "cpu (no CUDA library built here; examples/gpu-info tells more)", nil
 		}
 		return nil, fmt.Sprintf("cpu (no GPU: %v)", err), nil
 	}
