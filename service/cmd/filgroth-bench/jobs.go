@@ -17,6 +17,8 @@ import (
 	"github.com/filgroth/filgroth/service/cuzkv1"
 	"github.com/filgroth/filgroth/service/internal/samples"
 	"github.com/filgroth/filgroth/synth/porep"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // sample is the i-th request of a run.
@@ -89,6 +91,8 @@ func (o *options) prove(ctx context.Context, c *client.Client, e *filgroth.Engin
 	switch {
 	case errors.As(err, &je):
 		j.Status, j.Error = je.Status.String(), je.Message
+	case status.Code(err) == codes.Unavailable: // nobody there, or one who drains
+		j.Status, j.Error = "AWAY", err.Error()
 	case err != nil && client.Passes(err):
 		j.Status, j.Error = "BUSY", err.Error()
 	case err != nil:

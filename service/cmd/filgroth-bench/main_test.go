@@ -129,6 +129,14 @@ func TestBatch(t *testing.T) {
 	require.NotEmpty(t, d.requests)
 }
 
+// TestNobodyThere: a daemon that cannot be reached is an error that says so, not a busy one.
+func TestNobodyThere(t *testing.T) {
+	out, err := bench(t, "single", "-addr", "unix:"+filepath.Join(t.TempDir(), "none"), "-kind", "wpost", "-golden")
+	require.ErrorContains(t, err, "AWAY")
+	require.ErrorContains(t, err, "no such file")
+	require.NotContains(t, out, "BUSY")
+}
+
 func TestStress(t *testing.T) {
 	d, addr := start(t)
 	path := filepath.Join(t.TempDir(), "r.json")

@@ -96,9 +96,14 @@ func (r *Result) sum(elapsed time.Duration) {
 	r.PerHour = float64(r.Counts["COMPLETED"]) / r.Elapsed * 3600
 }
 
-// failure is an error if something went wrong that was not asked for.
+// failure is an error if something went wrong that was not asked for. A busy daemon is what stress may be after, but not without
+// any proof.
 func (r *Result) failure() error {
-	for _, s := range []string{"FAILED", "ERROR", "WRONG", "TIMEOUT"} {
+	wrong := []string{"FAILED", "ERROR", "WRONG", "TIMEOUT", "AWAY"}
+	if r.Counts["COMPLETED"] == 0 {
+		wrong = append(wrong, "BUSY")
+	}
+	for _, s := range wrong {
 		if n := r.Counts[s]; n > 0 {
 			for _, j := range r.Jobs {
 				if j.Status == s {
@@ -121,10 +126,19 @@ func (r *Result) write(out io.Writer, path string) error {
 		return err
 	}
 	fmt.Fprintf(out, "%d jobs in %.3f s:", len(r.Jobs), r.Elapsed)
-	for _, s := range []string{"COMPLETED", "CANCELLED", "BUSY", "FAILED", "ERROR", "WRONG", "TIMEOUT"} {
+	for _, s := range []string{"COMPLETED", "CANCELLED", "BUSY", "AWAY", "FAILED", "ERROR", "WRONG", "TIMEOUT"} {
 		if n := r.Counts[s]; n > 0 {
 			fmt.Fprintf(out, " %d %s", n, s)
 		}
+	}
+	verified := 0
+	for _, j := range r.Jobs {
+		if j.Verified != nil && *j.Verified {
+			verified++
+		}
+	}
+	if verified > 0 {
+		fmt.Fprintf(out, "; %d verified here", verified)
 	}
 	fmt.Fprintf(out, "; %.1f proofs/hour\n", r.PerHour)
 	if path == "" {

@@ -72,6 +72,10 @@ func run(ctx, hurry context.Context, args []string, out, errOut io.Writer) error
 	fs.BoolVar(&o.check, "check", false, "check the configuration and stop")
 	fs.BoolVar(&o.example, "example", false, "print the documented example configuration")
 	fs.BoolVar(&o.ver, "version", false, "print the version")
+	fs.Usage = func() {
+		fmt.Fprint(errOut, "filgrothd -dev | -config FILE: the proving daemon\nfilgrothd forward [flags]: the way to a daemon on another machine, see filgrothd forward -h\n\n")
+		fs.PrintDefaults()
+	}
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
