@@ -75,6 +75,9 @@ func (f *abFlags) run(ctx context.Context, out io.Writer) error {
 	if f.n < 1 || f.warm < 0 {
 		return fmt.Errorf("-n %d -warm %d", f.n, f.warm)
 	}
+	if err := f.rule.Validate(); err != nil {
+		return err
+	}
 	w, err := f.workload(ctx, arms)
 	if err != nil {
 		return err

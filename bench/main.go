@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/filgroth/filgroth/bench/shapes"
 )
@@ -44,8 +45,9 @@ func modes() []mode {
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends what does not hear of the first
 	switch err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); {
 	case errors.Is(err, flag.ErrHelp):
 	case err != nil:
@@ -77,6 +79,9 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) error {
 		}
 		if fs.NArg() > 0 {
 			return fmt.Errorf("%s: what is %q?", m.name, fs.Arg(0))
+		}
+		if err := checkFlags(fs); err != nil {
+			return err
 		}
 		return do(ctx, out)
 	}

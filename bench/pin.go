@@ -92,6 +92,11 @@ func (f *pinFlags) run(ctx context.Context, out io.Writer) (err error) {
 	if f.n < 1 || f.bytes < 1<<12 {
 		return fmt.Errorf("-n %d -bytes %d: at least 1 and 4096", f.n, f.bytes)
 	}
+	if f.shape != "" {
+		if err := checkShape(f.shape); err != nil {
+			return err
+		}
+	}
 	w := &workload{shape: f.shape, prove: true, ready: true}
 	defer func() { err = errors.Join(err, w.close()) }()
 	dev, err := w.gpus.get(0)

@@ -35,9 +35,9 @@ func proveMode(fs *flag.FlagSet) func(context.Context, io.Writer) error {
 	f := &proveFlags{}
 	fs.StringVar(&f.shape, "shape", "porep-32g", "which proof: {porep,winning,window,update}-{2k,8m,512m,32g,64g}")
 	fs.IntVar(&f.partitions, "partitions", 0, "partitions of a proof: what the shape has, which is what 0 means; a WindowPoSt is made of as many as are asked for")
-	fs.StringVar(&f.keys, "keys", "", "`directory` for development keys, made there when missing (32 GiB: 44 GiB; a tmpfs will do)")
+	fs.StringVar(&f.keys, "keys", "", "`directory` for development keys, made there when missing (default: the user's cache; 32 GiB: 44 GiB; a tmpfs will do)")
 	fs.IntVar(&f.devices, "devices", 1, "CUDA devices to use; 0 is the CPU. With several, one is measured alone first (see -all)")
-	fs.BoolVar(&f.all, "all", false, "leave out the measurement of one device alone")
+	fs.BoolVar(&f.all, "all", false, "with several devices: leave out the measurement of one alone")
 	fs.Var(&f.device, "device-memory", "byte budget of each device, as 24GiB; 0 is all")
 	fs.Var(&f.host, "host-memory", "byte budget of the host; 0 is four fifths of the machine")
 	fs.IntVar(&f.jobs, "jobs", 3, "jobs of the sustained run; 0 leaves it out")
@@ -48,7 +48,7 @@ func proveMode(fs *flag.FlagSet) func(context.Context, io.Writer) error {
 	fs.Int64Var(&f.fault, "fault", 0, "also run a job in which, after two partitions, the `n`-th call of the CUDA runtime fails")
 	fs.StringVar(&f.json, "json", "", "write the result to this `file` too")
 	fs.StringVar(&f.waterfall, "waterfall", "", "draw the phases of the first proof in this SVG `file`")
-	fs.StringVar(&f.trace, "trace", "", "write them as a Chrome trace to this `file`")
+	fs.StringVar(&f.trace, "trace", "", "write the phases of the first proof to this `file` as a Chrome trace")
 	return f.run
 }
 
@@ -72,15 +72,36 @@ func (f *proveFlags) validate() (err error) {
 	if f.kind, f.size, err = parseShapeName(f.shape); err != nil {
 		return err
 	}
-	for name, v := range map[string]int{"partitions": f.partitions, "devices": f.devices, "jobs": f.jobs, "again": f.again, "circuits": f.per} {
+	for name, v := range map[string]int{"partitions": f.partitions, "devices": f.devices, "jobs": f.jobs, "again": f.again} {
 		if v < 0 {
 			return fmt.Errorf("-%s is not negative", name)
 		}
+	}
+	if err := f.config().Validate(); err != nil {
+		return err
+	}
+	if f.kind == filgroth.WindowPoSt {
+		if f.partitions > maxPartitions {
+			return fmt.Errorf("-partitions %d: a WindowPoSt of at most %d", f.partitions, maxPartitions)
+		}
+	} else if r, err := filgroth.Estimate(f.kind, f.size, "cpu"); err != nil {
+		return err
+	} else if f.partitions != 0 && f.partitions != r.Partitions {
+		return fmt.Errorf("-partitions %d: %s has %d", f.partitions, f.shape, r.Partitions)
 	}
 	if f.fault < 0 || f.fault > 0 && f.devices == 0 {
 		return errors.New("-fault is a call's number, from 1, and needs a device")
 	}
 	return nil
+}
+
+// maxPartitions bounds the vanilla proofs of a WindowPoSt that are made for a run.
+const maxPartitions = 1 << 10
+
+// config is the engine's, without devices.
+func (f *proveFlags) config() filgroth.Config {
+	return filgroth.Config{DevelopmentKeys: true, CacheDir: f.keys, WorkersPerBackend: f.workers, HostMemory: int64(f.host),
+		Prover: groth16.Config{CircuitsPerCall: f.per}}
 }
 
 func (f *proveFlags) run(ctx context.Context, out io.Writer) (err error) {
@@ -104,21 +125,29 @@ func (f *proveFlags) run(ctx context.Context, out io.Writer) (err error) {
 		err = errors.Join(err, d.Trim())
 		r.LeakedDevice[d.String()] = d.Held().Device
 	}
-	r.print(out)
+	return f.finish(r, err, out)
+}
+
+// finish shows and writes the result, also of a run that failed.
+func (f *proveFlags) finish(r *ProveResult, err error, out io.Writer) error {
 	if err != nil {
+		r.Verified, r.Failed = false, err.Error()
+	}
+	r.print(out)
+	if err != nil && r.sample == nil { // not one proof: an older result is worth more
 		return err
 	}
-	return f.write(r)
+	return errors.Join(err, f.write(r))
 }
 
 // measure runs one device alone, where that is asked for, and then all of them.
 func (f *proveFlags) measure(ctx context.Context, ds []*gpu.Device, jobs []proveJob, r *ProveResult) error {
 	if len(ds) > 1 && !f.all {
 		s := &proveSession{f: f, ds: ds[:1], r: r, jobs: max(1, f.jobs/len(ds))}
+		r.Alone = &s.out
 		if err := s.run(ctx, jobs, false); err != nil {
 			return fmt.Errorf("one device alone: %w", err)
 		}
-		r.Alone = &s.out
 	}
 	s := &proveSession{f: f, ds: ds, r: r, jobs: f.jobs}
 	err := s.run(ctx, jobs, true)
@@ -173,16 +202,16 @@ type proveSession struct {
 
 func (s *proveSession) run(ctx context.Context, jobs []proveJob, last bool) (err error) {
 	show := progressLine(os.Stderr)
-	cfg := filgroth.Config{DevelopmentKeys: true, CacheDir: s.f.keys, Backends: named(s.ds), WorkersPerBackend: s.f.workers,
-		HostMemory: int64(s.f.host), Prover: groth16.Config{CircuitsPerCall: s.f.per}, Progress: func(p filgroth.Progress) {
-			if p.Stage == "key" {
-				s.made.Store(true)
-			}
-			if l := s.listen.Load(); l != nil && p.Stage == "prove" {
-				(*l)(p.Done)
-			}
-			show(p)
-		}}
+	cfg := s.f.config()
+	cfg.Backends, cfg.Progress = named(s.ds), func(p filgroth.Progress) {
+		if p.Stage == "key" {
+			s.made.Store(true)
+		}
+		if l := s.listen.Load(); l != nil && p.Stage == "prove" {
+			(*l)(p.Done)
+		}
+		show(p)
+	}
 	if len(s.ds) > 0 {
 		cfg.SetupDevice = s.ds[0].FixedBase()
 	}

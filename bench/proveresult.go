@@ -30,6 +30,7 @@ type ProveResult struct {
 	Cancel   *Stop  `json:"cancel,omitempty"`
 	Fault    *Fault `json:"fault,omitempty"`
 	Verified bool   `json:"verified"`
+	Failed   string `json:"error,omitempty"` // why it is not: what was measured before that stands
 	// What is held after the end, beyond what was held before the start.
 	Leaked       int64            `json:"leaked_bytes"`
 	LeakedDevice map[string]int64 `json:"leaked_device_bytes"`

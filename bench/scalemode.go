@@ -19,9 +19,9 @@ type scaleFlags struct {
 func scaleMode(fs *flag.FlagSet) func(context.Context, io.Writer) error {
 	f := &scaleFlags{}
 	m := &f.m
-	fs.Float64Var(&f.pib, "pib", 0, "PiB of 32 GiB sectors sealed a day; 0 tables 1, 10 and 100, each with the fewest devices that keep up")
-	fs.IntVar(&m.Hosts, "hosts", 1, "hosts, with -pib")
-	fs.IntVar(&m.DevicesPerHost, "devices", 1, "devices of a host")
+	fs.Float64Var(&f.pib, "pib", 0, "PiB of 32 GiB sectors sealed a day; 0 tables 1, 10 and 100 on hosts of one and of eight devices, each with the fewest that keep up")
+	fs.IntVar(&m.Hosts, "hosts", 1, "hosts, with -pib alone")
+	fs.IntVar(&m.DevicesPerHost, "devices", 1, "devices of a host, with -pib alone")
 	fs.IntVar(&m.CoresPerHost, "cores", 16, "cores of a host")
 	fs.IntVar(&m.Partitions, "partitions", 10, "partitions of a sector")
 	fs.Float64Var(&m.DecodeCPU, "decode", 3, "core-seconds to decode and check one sector's vanilla proof")
@@ -33,7 +33,7 @@ func scaleMode(fs *flag.FlagSet) func(context.Context, io.Writer) error {
 	fs.Float64Var(&m.Storage, "storage", 5e9, "bytes a second that the store of vanilla proofs and keys gives to all hosts together")
 	fs.Float64Var(&m.Poll, "poll", 5, "seconds between a host's looks at the scheduler's queue")
 	fs.IntVar(&m.HostQueue, "queue", 3, "sectors that a host takes at a time for each device")
-	fs.Float64Var(&m.KeyBytes, "key", 47.4e9, "bytes of the parameter file")
+	fs.Float64Var(&m.KeyBytes, "key", 0, "bytes of the parameter file that each host fetches first, 47.4e9 for 32 GiB PoRep; 0: it is there already")
 	fs.Float64Var(&m.Horizon, "horizon", 7200, "seconds simulated")
 	fs.Uint64Var(&m.Seed, "seed", 1, "of the arrivals' jitter")
 	return f.run
@@ -42,12 +42,15 @@ func scaleMode(fs *flag.FlagSet) func(context.Context, io.Writer) error {
 const sectorsPerPiB = 1 << 15 // of 32 GiB
 
 func (f *scaleFlags) run(ctx context.Context, out io.Writer) error {
+	if f.pib < 0 {
+		return fmt.Errorf("-pib %v: not negative", f.pib)
+	}
 	w := tabwriter.NewWriter(out, 2, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "PiB/day\thosts\tdevices\tproved/day\tdevices busy\tCPUs busy\tstore busy\tmedian s\t99 % s\tkeys there after s\tbottleneck\t")
 	line := func(pib float64, m scale.Model) (scale.Result, error) {
 		m.SectorsPerDay = pib * sectorsPerPiB
 		m.HostQueue *= m.DevicesPerHost
-		r, err := scale.Run(m)
+		r, err := scale.Run(ctx, m)
 		if err == nil {
 			fmt.Fprintf(w, "%g\t%d\t%d\t%.0f\t%.1f %%\t%.1f %%\t%.1f %%\t%.1f\t%.1f\t%.0f\t%s\t\n", pib, m.Hosts, m.Hosts*m.DevicesPerHost, r.PerDay,
 				100*r.DeviceBusy, 100*r.CPUBusy, 100*r.NetworkBusy, r.Latency50, r.Latency99, r.KeysLoaded, r.Bottleneck)

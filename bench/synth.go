@@ -294,13 +294,24 @@ func (r *SynthResult) print(w io.Writer) {
 }
 
 // writeJSON writes v to path, whole or not at all.
+// writeJSON writes a result, elsewhere if it cannot be written where it should be: it may have taken hours.
 func writeJSON(path string, v any) error {
 	b, err := json.MarshalIndent(v, "", " ")
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(path, 0o644, func(w io.Writer) error {
-		_, err := w.Write(append(b, '\n'))
+	b = append(b, '\n')
+	err = atomicfile.Write(path, 0o644, func(w io.Writer) error {
+		_, err := w.Write(b)
 		return err
 	})
+	if err == nil {
+		return nil
+	}
+	f, terr := os.CreateTemp("", "*-"+filepath.Base(path))
+	if terr != nil {
+		return errors.Join(err, terr)
+	}
+	_, terr = f.Write(b)
+	return errors.Join(fmt.Errorf("%w; the result is in %s", err, f.Name()), terr, f.Close())
 }

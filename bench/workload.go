@@ -43,14 +43,35 @@ type workload struct {
 	gpus  devices
 }
 
+// mixRows reads the logarithm of the number of rows of a made-up circuit, mix-16 to mix-27; ok is false for other shapes.
+func mixRows(shape string) (log int, ok bool, err error) {
+	s, ok := strings.CutPrefix(shape, "mix-")
+	if !ok {
+		return 0, false, nil
+	}
+	log, err = strconv.Atoi(s)
+	if err != nil || log < 16 || log > 27 {
+		return 0, true, fmt.Errorf("%q: mix-16 to mix-27", shape)
+	}
+	return log, true, nil
+}
+
+// checkShape says whether there is such a circuit.
+func checkShape(shape string) error {
+	_, mix, err := mixRows(shape)
+	if !mix {
+		_, err = shapes.Parse(shape)
+	}
+	return err
+}
+
 // circuitsOf gives a shape's blank circuit and as many with values. "mix-20" is a circuit of 2^20 rows, for quick looks.
 func circuitsOf(ctx context.Context, shape string, n int) (synth.Circuit, []shapes.Case, error) {
-	if log, ok := strings.CutPrefix(shape, "mix-"); ok {
-		k, err := strconv.Atoi(log)
-		if err != nil || k < 16 || k > 27 {
-			return nil, nil, fmt.Errorf("%q: mix-16 to mix-27", shape)
+	if log, mix, err := mixRows(shape); mix {
+		if err != nil {
+			return nil, nil, err
 		}
-		m, err := shapes.MixOf(ctx, 1<<k)
+		m, err := shapes.MixOf(ctx, 1<<log)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -4,7 +4,9 @@ package scale
 
 import (
 	"container/heap"
+	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"sort"
 )
@@ -33,15 +35,26 @@ type Model struct {
 	Seed          uint64
 }
 
+// maxPerDay bounds what is simulated: a hundred times what the network seals.
+const maxPerDay = 1e9
+
 // Validate refuses models that mean nothing.
 func (m *Model) Validate() error {
+	for _, v := range []float64{m.DecodeCPU, m.WitnessCPU, m.DeviceTime, m.FinishCPU, m.Poll, m.InputBytes, m.KeyBytes, m.HostNetwork, m.Storage,
+		m.SectorsPerDay, m.Horizon} {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("scale: %v is no time, size or rate", v)
+		}
+	}
 	switch {
 	case m.Hosts < 1 || m.DevicesPerHost < 1 || m.CoresPerHost < 1 || m.Partitions < 1 || m.HostQueue < 1:
 		return fmt.Errorf("scale: hosts, devices, cores, partitions and queue are at least 1")
-	case m.DecodeCPU < 0 || m.WitnessCPU < 0 || m.DeviceTime <= 0 || m.FinishCPU < 0 || m.Poll < 0 || m.InputBytes < 0 || m.KeyBytes < 0:
-		return fmt.Errorf("scale: times and sizes are not negative, device time is positive")
+	case m.DecodeCPU < 0 || m.WitnessCPU < 0 || m.DeviceTime <= 0 || m.FinishCPU < 0 || m.Poll <= 0 || m.InputBytes < 0 || m.KeyBytes < 0:
+		return fmt.Errorf("scale: times and sizes are not negative, device time and poll are positive")
 	case m.HostNetwork <= 0 || m.Storage <= 0 || m.SectorsPerDay <= 0 || m.Horizon <= 0:
 		return fmt.Errorf("scale: rates and horizon are positive")
+	case m.SectorsPerDay > maxPerDay:
+		return fmt.Errorf("scale: %g sectors a day are more than %g", m.SectorsPerDay, maxPerDay)
 	}
 	return nil
 }
@@ -142,7 +155,7 @@ func (s *sim) after(t float64, f func()) {
 }
 
 // Run simulates m.
-func Run(m Model) (Result, error) {
+func Run(ctx context.Context, m Model) (Result, error) {
 	if err := m.Validate(); err != nil {
 		return Result{}, err
 	}
@@ -169,7 +182,10 @@ func Run(m Model) (Result, error) {
 		s.after(gap*(0.5+rng.Float64()), arrive)
 	}
 	s.after(rng.Float64()*gap, arrive)
-	for len(s.ev) > 0 && s.ev[0].at <= m.Horizon {
+	for n := 0; len(s.ev) > 0 && s.ev[0].at <= m.Horizon; n++ {
+		if n%(1<<12) == 0 && ctx.Err() != nil {
+			return Result{}, ctx.Err()
+		}
 		e := heap.Pop(&s.ev).(event)
 		s.now = e.at
 		e.do()

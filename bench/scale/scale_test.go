@@ -1,6 +1,8 @@
 package scale
 
 import (
+	"context"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,7 +18,7 @@ func TestDeviceBound(t *testing.T) {
 	for _, hosts := range []int{1, 3, 10} {
 		m := base()
 		m.Hosts, m.SectorsPerDay = hosts, 2*8640*float64(hosts)
-		r, err := Run(m)
+		r, err := Run(t.Context(), m)
 		require.NoError(t, err)
 		require.Equal(t, "devices", r.Bottleneck)
 		require.InEpsilon(t, 8640*float64(hosts), r.PerDay, 0.03)
@@ -27,7 +29,7 @@ func TestDeviceBound(t *testing.T) {
 func TestKeepsUp(t *testing.T) {
 	m := base()
 	m.SectorsPerDay = 4000
-	r, err := Run(m)
+	r, err := Run(t.Context(), m)
 	require.NoError(t, err)
 	require.Equal(t, "none: keeps up", r.Bottleneck)
 	require.InEpsilon(t, 4000.0/8640, r.DeviceBusy, 0.03)
@@ -38,19 +40,19 @@ func TestKeepsUp(t *testing.T) {
 func TestOtherBottlenecks(t *testing.T) {
 	m := base()
 	m.CoresPerHost, m.WitnessCPU = 1, 3
-	r, err := Run(m)
+	r, err := Run(t.Context(), m)
 	require.NoError(t, err)
 	require.Equal(t, "host CPUs", r.Bottleneck)
 	m = base()
 	m.Storage = 2e6
 	m.KeyBytes = 0
-	r, err = Run(m)
+	r, err = Run(t.Context(), m)
 	require.NoError(t, err)
 	require.Equal(t, "shared storage", r.Bottleneck)
 	require.InEpsilon(t, 86400.0/20, r.PerDay, 0.03)
 	m = base()
 	m.Poll, m.HostQueue = 60, 1
-	r, err = Run(m)
+	r, err = Run(t.Context(), m)
 	require.NoError(t, err)
 	require.Equal(t, "scheduling: polling or host queue", r.Bottleneck)
 }
@@ -58,17 +60,22 @@ func TestOtherBottlenecks(t *testing.T) {
 func TestKeysArriveOneAfterTheOther(t *testing.T) {
 	m := base()
 	m.Hosts = 5
-	r, err := Run(m)
+	r, err := Run(t.Context(), m)
 	require.NoError(t, err)
 	require.InDelta(t, 5*4.7+47, r.KeysLoaded, 0.1)
 }
 
 func TestValidate(t *testing.T) {
 	for _, change := range []func(*Model){func(m *Model) { m.Hosts = 0 }, func(m *Model) { m.DeviceTime = 0 }, func(m *Model) { m.Storage = 0 },
-		func(m *Model) { m.Poll = -1 }, func(m *Model) { m.HostQueue = 0 }} {
+		func(m *Model) { m.Poll = -1 }, func(m *Model) { m.Poll = 0 }, func(m *Model) { m.KeyBytes = math.NaN() },
+		func(m *Model) { m.SectorsPerDay = 1e300 }, func(m *Model) { m.Horizon = math.Inf(1) }, func(m *Model) { m.HostQueue = 0 }} {
 		m := base()
 		change(&m)
-		_, err := Run(m)
+		_, err := Run(t.Context(), m)
 		require.Error(t, err)
 	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := Run(ctx, base())
+	require.ErrorIs(t, err, context.Canceled)
 }

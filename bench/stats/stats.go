@@ -152,8 +152,11 @@ func rankSumTails(ranks []int, n, sum int) (low, high float64) {
 	return low / all, high / all
 }
 
-// Ratio estimates by what factor y's values differ from x's (positive ones): the Hodges-Lehmann estimate on logarithms, with the
-// interval that belongs to the U test. Too few values give an infinite interval.
+// leastValue stands for smaller values where a logarithm is taken: a phase that took no time at all.
+const leastValue = 1e-12
+
+// Ratio estimates by what factor y's values differ from x's: the Hodges-Lehmann estimate on logarithms, with the interval that
+// belongs to the U test. Too few values give an infinite interval; values are positive, smaller ones than 1e-12 count as that.
 func Ratio(x, y []float64, confidence float64) Interval {
 	n, m := len(x), len(y)
 	if n == 0 || m == 0 {
@@ -162,7 +165,7 @@ func Ratio(x, y []float64, confidence float64) Interval {
 	d := make([]float64, 0, n*m)
 	for _, a := range x {
 		for _, b := range y {
-			d = append(d, math.Log(b)-math.Log(a))
+			d = append(d, math.Log(max(b, leastValue))-math.Log(max(a, leastValue)))
 		}
 	}
 	sort.Float64s(d)

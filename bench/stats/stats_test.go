@@ -167,6 +167,33 @@ func TestVerdicts(t *testing.T) {
 	require.Equal(t, NoVerdict, judge(nil, nil))
 }
 
+// Constant samples, zeros and mixtures: the verdict is clear, and every number is one that JSON can hold.
+func TestDegenerateSamples(t *testing.T) {
+	constant := func(v float64) []float64 { return []float64{v, v, v, v, v, v, v, v, v, v} }
+	judge := func(x, y []float64) Verdict {
+		q := Ratio(x, y, 0.95)
+		_, err := json.Marshal([]float64{q.Center, q.Low, q.High, MannWhitney(x, y)})
+		require.NoError(t, err, "%v %v", x, y)
+		return Rule{}.Judge(MannWhitney(x, y), q)
+	}
+	require.Equal(t, NoDifference, judge(constant(5), constant(5)))
+	require.Equal(t, NoDifference, judge(constant(0), constant(0)))
+	require.Equal(t, Worse, judge(constant(0), constant(5)))
+	require.Equal(t, Better, judge(constant(5), constant(0)))
+	require.Equal(t, Better, judge(constant(1e300), constant(1e-300)))
+	half := append(constant(0), constant(1)...)
+	require.Equal(t, NoDifference, judge(half, half))
+}
+
+func TestRuleValidate(t *testing.T) {
+	require.NoError(t, Rule{}.Validate())
+	nan := math.NaN()
+	for _, r := range []Rule{{Alpha: -1}, {Alpha: 1}, {Alpha: nan}, {Confidence: 1}, {Confidence: nan}, {MinEffect: -0.1}, {MinEffect: nan},
+		{Tolerance: -1}, {Tolerance: math.Inf(1)}} {
+		require.Error(t, r.Validate(), "%+v", r)
+	}
+}
+
 // Two identical arms: with Holm's adjustment over many phases hardly any run finds a difference.
 func TestIdenticalArms(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))

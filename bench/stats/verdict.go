@@ -1,6 +1,9 @@
 package stats
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // Verdict is what a comparison comes to.
 type Verdict string
@@ -29,6 +32,18 @@ func (r Rule) Defaults() Rule {
 		}
 	}
 	return r
+}
+
+// Validate refuses rules that mean nothing. Zero values are the defaults.
+func (r Rule) Validate() error {
+	r = r.Defaults()
+	if !(r.Alpha > 0 && r.Alpha < 1) || !(r.Confidence > 0 && r.Confidence < 1) {
+		return fmt.Errorf("stats: significance %v, confidence %v: between 0 and 1", r.Alpha, r.Confidence)
+	}
+	if !(r.MinEffect > 0 && r.MinEffect < math.Inf(1)) || !(r.Tolerance > 0 && r.Tolerance < math.Inf(1)) {
+		return fmt.Errorf("stats: least effect %v, tolerance %v: positive", r.MinEffect, r.Tolerance)
+	}
+	return nil
 }
 
 // Judge turns an adjusted p-value and a ratio into a verdict. An effect that is certain but smaller than MinEffect is no
