@@ -4,7 +4,7 @@
 #   gpu/cuda/fullscale.sh BENCH KEYS STEP...
 #
 # BENCH is the bench program (go build ./bench), KEYS a folder with room for the key (45 GiB for porep-32g; a tmpfs will do).
-# Steps: sums, prove, cancel, budget24, budget16, winning, window, update, two. Logs, JSON and pictures go to $OUT.
+# Steps: sums, prove, cancel, fault, budget24, budget16, winning, window, update, two. Logs, JSON and pictures go to $OUT.
 set -u
 cd "$(dirname "$0")"
 root=$(cd ../.. && pwd)
@@ -31,8 +31,9 @@ for s in "$@"; do
     sums) run sums sums -shape porep-32g -n 5 -waterfall "$out/sums.svg" ;;
     prove) run prove prove -shape porep-32g -again 2 -jobs 3 -waterfall "$out/prove.svg" ;;
     cancel) run cancel prove -shape porep-32g -again 0 -jobs 1 -cancel ;;
-    budget24) run budget24 prove -shape porep-32g -device-memory 24GiB -again 0 -jobs 1 -circuits 10 ;;
-    budget16) run budget16 prove -shape porep-32g -device-memory 16GiB -again 0 -jobs 1 -circuits 10 ;;
+    fault) run fault prove -shape porep-32g -again 0 -jobs 0 -fault 150 ;;
+    budget24) run budget24 prove -shape porep-32g -device-memory 24GiB -again 1 -jobs 2 ;;
+    budget16) run budget16 prove -shape porep-32g -device-memory 16GiB -again 1 -jobs 2 ;;
     winning) run winning prove -shape winning-32g -again 3 -jobs 4 ;;
     window) run window prove -shape window-32g -again 1 -jobs 0 ;;
     update) run update prove -shape update-32g -again 0 -jobs 1 ;;
