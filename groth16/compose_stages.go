@@ -3,7 +3,6 @@ package groth16
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	bls12381 "github.com/consensys/gnark-crypto/ecc/bls12-381"
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
@@ -28,19 +27,10 @@ func (s *composedSession) together(ctx context.Context, as []*synth.Assignment, 
 		return w.b2(ctx)
 	}
 	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return guarded(gctx, w.b2) })
-	g.Go(func() error { return guarded(gctx, w.inG1) })
+	// a panic on a goroutine of its own would end the process
+	g.Go(func() error { return catch("an engine", "G2", func() error { return w.b2(gctx) }) })
+	g.Go(func() error { return catch("an engine", "G1", func() error { return w.inG1(gctx) }) })
 	return g.Wait()
-}
-
-// guarded makes a panic an error: on a goroutine of its own it would end the process.
-func guarded(ctx context.Context, f func(context.Context) error) (err error) {
-	defer func() {
-		if x := recover(); x != nil {
-			err = fmt.Errorf("%w: panic: %v", ErrBackend, x)
-		}
-	}()
-	return f(ctx)
 }
 
 // work is one call's intermediate state.

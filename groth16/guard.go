@@ -9,6 +9,7 @@ import (
 // guard runs code of the backend; what it panics with becomes an error.
 func (p *prover) guard(call string, f func() error) error { return catch(p.name, call, f) }
 
+// catch runs f; what it panics with becomes an error that says who did, in which call.
 func catch(who, call string, f func() error) (err error) {
 	defer func() {
 		if x := recover(); x != nil {
