@@ -46,7 +46,7 @@ type sumsFlags struct {
 func sumsMode(fs *flag.FlagSet) func(context.Context, io.Writer) error {
 	f := &sumsFlags{}
 	fs.StringVar(&f.shape, "shape", "porep-32g", "which circuit")
-	fs.StringVar(&f.keys, "keys", "", "`directory` of development keys (subfolder dev), made there when missing")
+	fs.StringVar(&f.keys, "keys", "", "`directory` of development keys (subfolder dev), made there when missing (default: the user's cache; a 32 GiB PoRep key has 44 GiB)")
 	fs.IntVar(&f.n, "n", 5, "measured runs")
 	fs.IntVar(&f.circuits, "circuits", 1, "circuits a call")
 	fs.IntVar(&f.device, "device", 0, "ordinal of the CUDA device, -1 is the CPU")
@@ -89,7 +89,15 @@ func (f *sumsFlags) run(ctx context.Context, out io.Writer) (err error) {
 	} else if backend, err = cpuBackend(defaultSettings()); err != nil {
 		return err
 	}
-	if err := f.measure(ctx, r, shape, backend, filepath.Join(f.keys, "dev", id.ParamsFile()), o); err != nil {
+	dir := f.keys
+	if dir == "" { // where the engine keeps them
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return err
+		}
+		dir = filepath.Join(cache, "filgroth")
+	}
+	if err := f.measure(ctx, r, shape, backend, filepath.Join(dir, "dev", id.ParamsFile()), o); err != nil {
 		return err
 	}
 	r.print(out)
