@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"sync/atomic"
 	"unsafe"
@@ -221,14 +222,15 @@ func AssignWitness(ctx context.Context, c Circuit, s *System, cfg AssignConfig) 
 // shapePanic is how a writer that ran out of its system unwinds the circuit; guard turns it into ErrShape.
 type shapePanic struct{ what string }
 
+// guard makes a panic an error.
 func guard(f func() error) (err error) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
 		case shapePanic:
 			err = fmt.Errorf("%w: more %s than the system has", ErrShape, p.what)
-		default:
-			panic(p)
+		default: // it may be on a goroutine that no caller can recover on
+			err = &PanicError{p, debug.Stack()}
 		}
 	}()
 	return f()

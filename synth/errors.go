@@ -20,6 +20,15 @@ var (
 	ErrConfig = errors.New("synth: bad config")
 )
 
+// PanicError is a panic of a circuit while it was given values: one value in many may be the first to divide by zero, and must not end
+// the process.
+type PanicError struct {
+	Value any
+	Stack []byte
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("synth: the circuit panicked: %v", e.Value) }
+
 // UnsatisfiedError names the first row that an assignment does not satisfy.
 type UnsatisfiedError struct {
 	Row int
