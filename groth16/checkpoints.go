@@ -108,13 +108,19 @@ func eachPoint[E any](ctx context.Context, k *ProvingKey, s Section, g pointGrou
 		if err != nil {
 			return err
 		}
-		for i := range n {
-			if err := g.get(&p, b[i*g.size:(i+1)*g.size]); err != nil {
-				return &KeyError{k.path, s.String(), at + i, err}
+		err = k.mapped(s, func() error {
+			for i := range n {
+				if err := g.get(&p, b[i*g.size:(i+1)*g.size]); err != nil {
+					return &KeyError{k.path, s.String(), at + i, err}
+				}
+				if err := f(at+i, &p); err != nil {
+					return err
+				}
 			}
-			if err := f(at+i, &p); err != nil {
-				return err
-			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -41,12 +41,14 @@ func decodeSection[P any](ctx context.Context, k *ProvingKey, s Section, from in
 		if err != nil {
 			return err
 		}
-		for i := range dst[lo:hi] {
-			if err := get(&dst[lo+i], b[i*size:(i+1)*size]); err != nil {
-				return &KeyError{k.path, s.String(), from + lo + i, err}
+		return k.mapped(s, func() error {
+			for i := range dst[lo:hi] {
+				if err := get(&dst[lo+i], b[i*size:(i+1)*size]); err != nil {
+					return &KeyError{k.path, s.String(), from + lo + i, err}
+				}
 			}
-		}
-		return nil
+			return nil
+		})
 	})
 	return errors.Join(err, k.Release())
 }

@@ -258,7 +258,10 @@ func (k *ProvingKey) WriteTo(w io.Writer) (int64, error) {
 		for i := 0; i < k.lens[s] && err == nil; i += step {
 			var b []byte
 			if b, err = k.raw(s, i, min(step, k.lens[s]-i)); err == nil {
-				m, err = w.Write(b)
+				err = k.mapped(s, func() (err error) {
+					m, err = w.Write(b)
+					return err
+				})
 				n += int64(m)
 			}
 		}
@@ -315,11 +318,15 @@ func (k *ProvingKey) Identity() ([32]byte, error) {
 				continue
 			}
 			var b []byte
-			b, err = k.raw(s, i, 1)
-			h.Write(b)
+			if b, err = k.raw(s, i, 1); err == nil {
+				err = k.mapped(s, func() error { h.Write(b); return nil })
+			}
 		}
 	}
-	return [32]byte(h.Sum(nil)), errors.Join(err, k.Release())
+	if err = errors.Join(err, k.Release()); err != nil {
+		return [32]byte{}, err
+	}
+	return [32]byte(h.Sum(nil)), nil
 }
 
 // SetR1CS records the digest of the system that the key was made for, which a parameter file does not carry;

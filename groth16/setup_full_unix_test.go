@@ -3,6 +3,7 @@
 package groth16
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"os/signal"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	bls12381 "github.com/consensys/gnark-crypto/ecc/bls12-381"
 	"github.com/filgroth/filgroth/synth"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -63,4 +65,37 @@ func TestFullDisk(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, left)
 	require.NoError(t, k.Close())
+}
+
+// A key file that others make shorter while it is mapped costs an error that names it, whoever reads.
+func TestFileTruncatedUnderMapping(t *testing.T) {
+	noLeak(t)
+	ctx := context.Background()
+	sys, err := synth.Compile(ctx, squares{20000})
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "x.params")
+	k, err := SetupFile(ctx, sys, path, SetupOptions{Trapdoor: DevTrapdoor("short")})
+	require.NoError(t, err)
+	size := int64(os.Getpagesize())
+	require.NoError(t, os.Truncate(path, k.Size()/8/size*size)) // the rest of a last page would be zeros, which are no points
+	gone := func(err error) {
+		require.ErrorIs(t, err, ErrTruncated)
+		var e *KeyError
+		require.ErrorAs(t, err, &e)
+		require.Equal(t, path, e.Path)
+	}
+	gone(k.CheckPoints(ctx, true, 2))
+	gone(k.CheckPoints(ctx, false, 1))
+	_, err = k.acquireNative(ctx, KeyConfig{}, 2)
+	gone(err)
+	gone(k.DecodeG2(ctx, SectionB2, 0, make([]bls12381.G2Affine, k.Len(SectionB2)), 1))
+	_, err = k.WriteTo(&bytes.Buffer{})
+	gone(err)
+	_, err = k.Identity()
+	gone(err)
+	_, err = k.Digest(ctx)
+	gone(err)
+	require.NoError(t, k.Close())
+	_, err = OpenProvingKey(path)
+	require.ErrorIs(t, err, ErrKey)
 }
