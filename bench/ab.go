@@ -86,15 +86,26 @@ func (f *abFlags) run(ctx context.Context, out io.Writer) error {
 	m := startMonitor(100 * time.Millisecond)
 	err = f.measure(ctx, w, r)
 	r.RSS = m.end()
-	if err := errors.Join(err, w.close()); err != nil {
-		return err
+	return f.finish(r, errors.Join(err, w.close()), out)
+}
+
+// finish judges, shows and writes the rounds that there are, also of a run that failed or was given up: they may have taken hours.
+func (f *abFlags) finish(r *ABResult, err error, out io.Writer) error {
+	if err != nil {
+		r.Failed, r.Rounds = err.Error(), 0
+		for i := range r.Arms {
+			r.Rounds = max(r.Rounds, len(r.Arms[i].Costs))
+		}
+		if r.Rounds == 0 { // an older result is worth more
+			return err
+		}
 	}
 	r.judge()
 	r.table(out)
 	if f.out != "" {
-		return r.write(f.out)
+		err = errors.Join(err, r.write(f.out))
 	}
-	return nil
+	return err
 }
 
 func listAxes(out io.Writer) {

@@ -128,6 +128,7 @@ table{border-collapse:collapse;margin:1em 0}td,th{padding:3px 10px;border-bottom
 svg{max-width:100%;height:auto}h2{margin-top:1.6em}code{background:#f3f3f3;padding:1px 4px}
 </style></head><body>
 <h1>{{.R.Shape}}, {{.R.Work}}: {{len .R.Arms}} arms, {{.R.Rounds}} rounds</h1>
+{{if .R.Failed}}<p><b>Ended before its time: {{.R.Failed}}</b></p>{{end}}
 <p>Arms ran interleaved, in an order shuffled anew in each round (seed {{.R.Seed}}); {{.R.Warm}} warm-up round(s) are not counted. The results of all arms were equal.
 Each arm is compared with the first by the Mann-Whitney U test, adjusted after Holm, over the phases that the arms' knobs can touch and, apart from them, over the others, alpha {{.R.Rule.Alpha}}; ratios are Hodges-Lehmann estimates.
 Effects below {{.Effect}} % count as none; "no difference" needs the interval within {{.Tolerance}} %; where neither is shown there is no verdict.</p>

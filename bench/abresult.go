@@ -34,6 +34,7 @@ type ABResult struct {
 	Arms        []ArmResult  `json:"arms"`   // the first is the baseline
 	Comparisons []Comparison `json:"comparisons"`
 	RSS         []Sample     `json:"rss"`
+	Failed      string       `json:"error,omitempty"` // what ended the run before its time; the rounds before it are judged
 
 	checks [][32]byte // of the circuits seen so far
 }
@@ -207,6 +208,9 @@ func (a *ArmResult) pick() {
 func (r *ABResult) table(w io.Writer) {
 	e := &r.Environment
 	fmt.Fprintf(w, "%s, %s, %d rounds interleaved in shuffled order; %s, %d cores, GPU %s, commit %s, load %s\n", r.Shape, r.Work, r.Rounds, e.CPU, e.Cores, e.shortGPU(), e.Commit, e.LoadBefore)
+	if r.Failed != "" {
+		fmt.Fprintf(w, "ENDED BEFORE ITS TIME: %s\n", r.Failed)
+	}
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(tw, "arm\tphase\tmedian s a circuit\t95 % interval\tratio to first\t95 % interval\tp (Holm)\tverdict\tbytes")
 	for i := range r.Arms {

@@ -91,3 +91,36 @@ func TestFailedProveRunIsWritten(t *testing.T) {
 	require.False(t, back.Verified)
 	require.Equal(t, 3.0, back.First.Wall)
 }
+
+// The rounds of a comparison that was ended in the middle of one are judged and written, and say so.
+func TestEndedComparisonIsWritten(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out")
+	f := &abFlags{out: dir}
+	boom := errors.New("boom <9>")
+	empty := newABResult(f, []Arm{{Name: "x=1"}})
+	require.ErrorIs(t, f.finish(empty, boom, io.Discard), boom)
+	require.NoDirExists(t, dir)
+	r := fakeResult(t, 6)
+	r.Rounds, r.Comparisons = 10, nil
+	require.NoError(t, r.note(0, 6, &Outcome{Cost: Cost{Wall: 1}}), "the baseline is a round ahead")
+	var out strings.Builder
+	require.ErrorIs(t, f.finish(r, boom, &out), boom)
+	require.Contains(t, out.String(), "ENDED BEFORE ITS TIME: boom <9>")
+	var back ABResult
+	b, err := os.ReadFile(filepath.Join(dir, "results.json"))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(b, &back))
+	require.Equal(t, boom.Error(), back.Failed)
+	require.Equal(t, 7, back.Rounds)
+	require.NotEmpty(t, back.Comparisons)
+	b, err = os.ReadFile(filepath.Join(dir, "report.html"))
+	require.NoError(t, err)
+	require.Contains(t, string(b), "boom &lt;9&gt;")
+
+	file := filepath.Join(dir, "s.json")
+	p := &phaseFlags{json: file}
+	require.ErrorIs(t, p.finish(&PhaseResult{Verified: true}, boom, io.Discard), boom)
+	require.NoFileExists(t, file)
+	require.ErrorIs(t, p.finish(&PhaseResult{Runs: []Cost{{Wall: 2}}}, boom, io.Discard), boom)
+	require.FileExists(t, file)
+}

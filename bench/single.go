@@ -32,6 +32,7 @@ type PhaseResult struct {
 	Latencies   []float64            `json:"latencies_s,omitempty"` // batch: from witness to proof, of each circuit
 	PerHour     float64              `json:"proofs_per_hour"`
 	Verified    bool                 `json:"verified"`
+	Failed      string               `json:"error,omitempty"` // why it is not; the runs before that stand
 	PeakRSS     int64                `json:"peak_rss_bytes"`
 	RSS         []Sample             `json:"rss"`
 
@@ -94,11 +95,19 @@ func (f *phaseFlags) run(ctx context.Context, out io.Writer) error {
 	m := startMonitor(100 * time.Millisecond)
 	err = f.measure(ctx, w, s, r)
 	r.RSS = m.end()
-	if err := errors.Join(err, w.close()); err != nil {
-		return err
+	return f.finish(r, errors.Join(err, w.close()), out)
+}
+
+// finish shows and writes the result, also of a run that failed after some rounds.
+func (f *phaseFlags) finish(r *PhaseResult, err error, out io.Writer) error {
+	if err != nil {
+		r.Verified, r.Failed = false, err.Error()
+		if len(r.Runs) == 0 { // an older result is worth more
+			return err
+		}
 	}
 	r.print(out)
-	return f.write(r)
+	return errors.Join(err, f.write(r))
 }
 
 func (f *phaseFlags) write(r *PhaseResult) error {
