@@ -61,8 +61,12 @@ func Setup(ctx context.Context, sys *synth.System, o SetupOptions) (*ProvingKey,
 	})
 }
 
-// SetupFile is Setup into a parameter file, whole or not at all, which it then opens.
+// SetupFile is Setup into a parameter file, whole or not at all, which it then opens. Where there is no room for KeySize bytes it
+// does not begin.
 func SetupFile(ctx context.Context, sys *synth.System, path string, o SetupOptions) (*ProvingKey, error) {
+	if err := atomicfile.CheckRoom(path, KeySize(sys)); err != nil {
+		return nil, fmt.Errorf("groth16: setup: %w", err)
+	}
 	return withR1CS(ctx, sys, func(ctx context.Context) (*ProvingKey, error) {
 		err := atomicfile.WriteAt(path, 0o644, func(w io.WriterAt) error {
 			_, err := setupInto(ctx, sys, newWriterSink(ctx, writeAt(w, o.Threads)), o)

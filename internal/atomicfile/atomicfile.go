@@ -5,6 +5,7 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -27,7 +28,13 @@ func WriteAt(path string, perm os.FileMode, write func(w io.WriterAt) error) err
 	return create(path, perm, func(f *os.File) error { return write(f) })
 }
 
+// errDirectory: there is a directory where a file should be.
+var errDirectory = errors.New("is a directory")
+
 func create(path string, perm os.FileMode, write func(f *os.File) error) error {
+	if st, err := os.Lstat(path); err == nil && st.IsDir() { // the rename would say so, after all the work
+		return &fs.PathError{Op: "create", Path: path, Err: errDirectory}
+	}
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".tmp-*")
 	if err != nil {

@@ -93,6 +93,15 @@ func TestManyWriters(t *testing.T) {
 	only(t, dir, "f")
 }
 
+// A directory in the file's place is an error before anything is written.
+func TestDirectoryInPlace(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "f"), 0o700))
+	err := Write(filepath.Join(dir, "f"), 0o600, func(io.Writer) error { t.Error("written"); return nil })
+	require.ErrorIs(t, err, errDirectory)
+	only(t, dir, "f")
+}
+
 func TestWriteAt(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")
