@@ -96,8 +96,9 @@ func (e *Engine) refuseDevelopmentKey(id params.Circuit, vk *groth16.VerifyingKe
 // devDir is apart from any parameter directory, so that a development key is never taken for a deployed one.
 func (e *Engine) devDir() string { return filepath.Join(e.cfg.CacheDir, "dev") }
 
-// staleAfter is how long a temporary file is left alone at least after the last write.
-const staleAfter = 24 * time.Hour
+// staleAfter is how long a temporary file is left alone at least after the last write: writers of this machine are seen by their
+// lock, those of others on a shared file system write all the time.
+const staleAfter = 15 * time.Minute
 
 func (e *Engine) makeDevKey(ctx context.Context, s circuitSpec, id params.Circuit, sys *synth.System, path string) (*groth16.ProvingKey, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

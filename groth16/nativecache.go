@@ -196,7 +196,7 @@ func (k *ProvingKey) openCache(ctx context.Context, dir string) (_ *native, err 
 // cacheBytes is what KeyConfig.CacheBytes is where nobody chose; staleAfter is how long an unfinished copy is left alone at least.
 const (
 	cacheBytes = 16 << 30
-	staleAfter = 24 * time.Hour
+	staleAfter = 15 * time.Minute
 	copies     = "native-*.key" // the names of cachePath
 )
 
