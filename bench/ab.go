@@ -65,6 +65,9 @@ func (f *abFlags) run(ctx context.Context, out io.Writer) error {
 		return nil
 	}
 	if f.quick {
+		if f.shape != "porep-2k" || f.work != "" || f.preset != "" || len(f.knobs) > 0 {
+			return errors.New("-quick is a comparison of its own: no -shape, -work, -preset or -knob with it")
+		}
 		f.shape, f.work, f.aa = "porep-2k", workSynth, true
 		f.knobs = []string{"synthesis=compiled,direct"}
 	}

@@ -36,7 +36,7 @@ func TestHostileFlags(t *testing.T) {
 		"cancel -at NaN", "cancel -at 1", "cancel -at -0.1", "stress -cancel NaN", "stress -cancel Inf", "stress -clients 99999999999", "stress -kinds ,",
 		"scale -pib NaN", "scale -pib 1e300", "scale -pib -1", "scale -hosts 99999999999 -pib 1", "scale -horizon Inf", "scale -poll 0", "scale -partitions 0",
 		"synth -shape window-2k -dir " + blocked, "synth -shape window-2k -n 0",
-		"ab -n 99999999999", "ab -quick -alpha NaN", "ab -quick -alpha 1", "ab -quick -tolerance -1", "ab -quick -effect -3", "ab -quick -out " + blocked,
+		"ab -n 99999999999", "ab -quick -alpha NaN", "ab -quick -alpha 1", "ab -quick -tolerance -1", "ab -quick -effect -3", "ab -quick -shape winning-2k", "ab -quick -knob b2=parallel,sequential", "ab -quick -out " + blocked,
 		"pin -bytes 0", "pin -n 0", "pin -out " + blocked, "pin -shape nothing", "gnark -log 1000", "gnark -log -5", "gnark -out " + blocked,
 		"sums -circuits 99999999999", "sums -n 0", "nothing",
 	} {
