@@ -127,9 +127,12 @@ func (e *Engine) Preload(ctx context.Context, kind Kind, size vanilla.SectorSize
 			continue
 		}
 		wg.Go(func() { // together, so that a key file is read once for all devices
-			if _, err := entry.prover(ctx, w); err != nil {
+			_, end, err := e.dispatch.proverOn(ctx, w, entry)
+			if err != nil {
 				errs[i] = fmt.Errorf("%s: %w", w.name, err)
+				return
 			}
+			end()
 		})
 	}
 	wg.Wait()

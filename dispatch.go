@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/filgroth/filgroth/groth16"
 	"github.com/filgroth/filgroth/internal/sched"
 	"github.com/filgroth/filgroth/pinning"
 	"github.com/filgroth/filgroth/synth"
+	"golang.org/x/sync/semaphore"
 )
 
 // task is one partition with its witness, waiting for a backend.
@@ -46,8 +48,9 @@ type Attempt struct {
 type dispatcher struct {
 	queue    *sched.Queue[*task]
 	backends []*worker
-	memory   int64       // host bytes that there are in all
-	retries  int         // after the first failure on a backend
+	memory   int64 // host bytes that there are in all
+	retries  int   // after the first failure on a backend
+	loaded   func() []*keyEntry
 	widen    func(n int) // hears how many partitions the calls that may run at the same time can take
 	wg       sync.WaitGroup
 	stop     context.CancelFunc
@@ -63,6 +66,8 @@ type worker struct {
 	calls    int  // at the same time
 	shared   int  // most circuits that share a call; guarded by mu
 	bound    func(circuits int)
+	room     *semaphore.Weighted // one for each call, all for one that changes what is bound
+	gaveWay  atomic.Int64        // sessions closed for others
 
 	mu      sync.Mutex
 	busy    int
@@ -95,6 +100,7 @@ func newDispatcher(cfg Config) (*dispatcher, error) {
 	}
 	for _, w := range d.backends {
 		w.bound = func(circuits int) { d.bound(w, circuits) }
+		w.room = semaphore.NewWeighted(allCalls)
 	}
 	for _, w := range d.backends {
 		for range w.calls {
@@ -308,10 +314,11 @@ func (d *dispatcher) prove(ctx context.Context, w *worker, tasks []*task) (res [
 			res = all(fmt.Errorf("%w: %s: %v", errPanic, w.name, p))
 		}
 	}()
-	prover, err := tasks[0].key.prover(ctx, w)
+	prover, end, err := d.proverOn(ctx, w, tasks[0].key)
 	if err != nil {
 		return all(err)
 	}
+	defer end()
 	if need := tasks[0].key.witnessBytes() + footprint(prover, 1).Host; need > d.memory {
 		return all(&pinning.BudgetError{Purpose: "partition of " + tasks[0].key.spec.String() + " on " + w.name, Need: need, Have: d.memory})
 	}

@@ -56,6 +56,7 @@ func New(cfg Config) (*Engine, error) {
 	if e.dispatch, err = newDispatcher(cfg); err != nil {
 		return nil, err
 	}
+	e.dispatch.loaded = e.keys.list
 	if cfg.grows {
 		e.dispatch.widen = func(n int) { e.inFlight.Grow(n); e.urgent.Grow(n) }
 	}
@@ -151,6 +152,7 @@ type BackendStatus struct {
 	Busy           int // partitions at work
 	Proofs, Failed int64
 	Working        time.Duration // time spent in calls
+	GaveWay        int64         // sessions closed because another kind of proof needed their room on the device
 	LastError      error
 }
 
@@ -163,7 +165,7 @@ func (e *Engine) Status() Status {
 		Host: e.host.Stats(), Spare: e.spare.stats(), Buffers: pinning.Live()}
 	for _, w := range e.dispatch.backends {
 		w.mu.Lock()
-		s.Backends = append(s.Backends, BackendStatus{w.name, w.fallback, w.busy, w.proofs, w.failed, w.working, w.last})
+		s.Backends = append(s.Backends, BackendStatus{w.name, w.fallback, w.busy, w.proofs, w.failed, w.working, w.gaveWay.Load(), w.last})
 		w.mu.Unlock()
 	}
 	return s

@@ -37,6 +37,7 @@ type keyEntry struct {
 
 // boundProver is a backend's prover for an entry; prover and err are set once ready is closed.
 type boundProver struct {
+	used   time.Time // last; guarded by keyEntry.mu
 	ready  chan struct{}
 	prover groth16.Prover
 	err    error

@@ -3,6 +3,8 @@ package gpu
 import (
 	"errors"
 	"fmt"
+
+	"github.com/filgroth/filgroth/groth16"
 	"strings"
 )
 
@@ -86,8 +88,10 @@ func (e *OutOfDeviceMemoryError) Error() string {
 	return ErrOutOfDeviceMemory.Error() + ": " + e.Reason
 }
 
-// Is makes errors.Is(err, ErrOutOfDeviceMemory) hold.
-func (e *OutOfDeviceMemoryError) Is(target error) bool { return target == ErrOutOfDeviceMemory }
+// Is makes errors.Is(err, ErrOutOfDeviceMemory) hold, and with groth16.ErrNoRoom, which engines ask for.
+func (e *OutOfDeviceMemoryError) Is(target error) bool {
+	return target == ErrOutOfDeviceMemory || target == groth16.ErrNoRoom
+}
 
 // CUDAError is a failed call of the CUDA runtime, or a bug of the library. It is ErrCUDA.
 type CUDAError struct {

@@ -10,6 +10,9 @@ var (
 	ErrClosed = errors.New("groth16: closed")
 	// ErrConfig: a Config has a value out of range.
 	ErrConfig = errors.New("groth16: bad config")
+	// ErrNoRoom: a backend's memory does not hold another session. To close sessions that are open may help. For backends; package
+	// gpu's out-of-memory errors are this too.
+	ErrNoRoom = errors.New("groth16: no room for another session")
 	// ErrUnavailable: a Config asks for what this backend or machine does not have.
 	ErrUnavailable = errors.New("groth16: unavailable")
 	// ErrKey: a key file is damaged or not one; every KeyError is one.
