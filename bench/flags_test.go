@@ -117,6 +117,12 @@ func TestEndedComparisonIsWritten(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(b), "boom &lt;9&gt;")
 
+	pin := &pinFlags{out: filepath.Join(dir, "pin")}
+	require.ErrorIs(t, pin.finish(&PinResult{}, boom, io.Discard), boom)
+	require.NoDirExists(t, pin.out)
+	require.ErrorIs(t, pin.finish(&PinResult{Copies: []PinCopy{{Pages: "base", Seconds: []float64{1}}}}, boom, io.Discard), boom)
+	require.FileExists(t, filepath.Join(pin.out, "pin.json"))
+
 	file := filepath.Join(dir, "s.json")
 	p := &phaseFlags{json: file}
 	require.ErrorIs(t, p.finish(&PhaseResult{Verified: true}, boom, io.Discard), boom)

@@ -62,7 +62,8 @@ func (f *gnarkFlags) run(ctx context.Context, out io.Writer) error {
 	}
 	logger.Disable()
 	arms := []Arm{{Name: "prover=gnark", Settings: defaultSettings()}, {Name: "prover=filgroth", Settings: defaultSettings(), Changed: []string{"prove"}}}
-	r := newABResult(&abFlags{shape: fmt.Sprintf("gnark-sha256-2^%d", f.log), work: "prove", n: f.n, warm: f.warm}, arms)
+	compared := &abFlags{shape: fmt.Sprintf("gnark-sha256-2^%d", f.log), work: workProve, n: f.n, warm: f.warm, out: f.out}
+	r := newABResult(compared, arms)
 	b, err := newBoth(ctx, blocks, f.keep)
 	if err != nil {
 		return err
@@ -85,15 +86,7 @@ func (f *gnarkFlags) run(ctx context.Context, out io.Writer) error {
 	}
 	fmt.Fprintln(os.Stderr)
 	r.RSS = m.end()
-	if err := errors.Join(err, b.close()); err != nil {
-		return err
-	}
-	r.judge()
-	r.table(out)
-	if f.out != "" {
-		return r.write(f.out)
-	}
-	return nil
+	return compared.finish(r, errors.Join(err, b.close()), out)
 }
 
 // newBoth compiles the circuit once and makes one key, in our form and in gnark's: gnark's own setup takes minutes, and proofs of the

@@ -12,6 +12,7 @@ import (
 
 	"github.com/consensys/gnark-crypto/ecc/bls12-381/fr"
 	"github.com/filgroth/filgroth/bench/stats"
+	"github.com/filgroth/filgroth/gpu"
 	"github.com/filgroth/filgroth/groth16"
 	"github.com/filgroth/filgroth/ntt"
 	"github.com/filgroth/filgroth/pinning"
@@ -48,6 +49,7 @@ type PinResult struct {
 	Copies      []PinCopy      `json:"transforms"`
 	Proofs      []PinProof     `json:"proofs,omitempty"`
 	BreakEven   []PinBreakEven `json:"break_even"`
+	Failed      string         `json:"error,omitempty"` // what ended the run before its time
 }
 
 // PinLock is what locking Bytes costs.
@@ -104,6 +106,11 @@ func (f *pinFlags) run(ctx context.Context, out io.Writer) (err error) {
 		return err
 	}
 	r := &PinResult{Environment: ReadEnvironment(), Bytes: int64(f.bytes), Shape: f.shape}
+	return f.finish(r, f.measure(ctx, w, dev, r), out)
+}
+
+// measure does all rounds.
+func (f *pinFlags) measure(ctx context.Context, w *workload, dev *gpu.Device, r *PinResult) error {
 	start := time.Now()
 	more := func(round int) bool {
 		return round < f.n && (round == 0 || f.limit == 0 || time.Since(start) < f.limit)
@@ -115,30 +122,36 @@ func (f *pinFlags) run(ctx context.Context, out io.Writer) (err error) {
 		fmt.Fprintf(os.Stderr, "\rbench: memory, round %d of %d ", round+1, f.n)
 	}
 	fmt.Fprintln(os.Stderr)
-	if f.shape != "" {
-		if err := w.load(ctx, 1, f.keys, dev.FixedBase()); err != nil {
-			return err
-		}
-		if err := dev.Trim(); err != nil {
-			return err
-		}
-		base := defaultSettings()
-		base.Backend, base.Evaluation = "gpu", "whole"
-		base.Prove.Key.Residence = groth16.ResidenceResident // of all arms, or of none
-		start = time.Now()
-		if err := f.proofs(ctx, w, base, r, more); err != nil {
+	if f.shape == "" {
+		return nil
+	}
+	if err := w.load(ctx, 1, f.keys, dev.FixedBase()); err != nil {
+		return err
+	}
+	if err := dev.Trim(); err != nil {
+		return err
+	}
+	base := defaultSettings()
+	base.Backend, base.Evaluation = "gpu", "whole"
+	base.Prove.Key.Residence = groth16.ResidenceResident // of all arms, or of none
+	start = time.Now()
+	return f.proofs(ctx, w, base, r, more)
+}
+
+// finish shows and writes the result, also of a run that failed after some rounds.
+func (f *pinFlags) finish(r *PinResult, err error, out io.Writer) error {
+	if err != nil {
+		r.Failed = err.Error()
+		if len(r.Copies) == 0 { // an older result is worth more
 			return err
 		}
 	}
 	r.breakEven()
 	r.table(out)
 	if f.out == "" {
-		return nil
-	}
-	if err := os.MkdirAll(f.out, 0o755); err != nil {
 		return err
 	}
-	return errors.Join(writeJSON(filepath.Join(f.out, "pin.json"), r),
+	return errors.Join(err, os.MkdirAll(f.out, 0o755), writeJSON(filepath.Join(f.out, "pin.json"), r),
 		writeFile(filepath.Join(f.out, "pin.txt"), func(w io.Writer) error { r.table(w); return nil }))
 }
 
