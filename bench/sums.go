@@ -101,20 +101,19 @@ func (f *sumsFlags) run(ctx context.Context, out io.Writer) (err error) {
 		return err
 	}
 	r.print(out)
+	var errs []error
 	for name, ok := range r.Known {
 		if !ok {
-			return fmt.Errorf("the sum %s differs from its known answer", name)
+			errs = append(errs, fmt.Errorf("the sum %s differs from its known answer", name))
 		}
 	}
 	if f.waterfall != "" {
-		if err := writeFile(f.waterfall, func(w io.Writer) error { return span.WriteSVG(w, r.sample) }); err != nil {
-			return err
-		}
+		errs = append(errs, writeFile(f.waterfall, func(w io.Writer) error { return span.WriteSVG(w, r.sample) }))
 	}
 	if f.json != "" {
-		return writeJSON(f.json, r)
+		errs = append(errs, writeJSON(f.json, r))
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 func (f *sumsFlags) measure(ctx context.Context, r *SumsResult, shape shapes.Shape, backend groth16.Backend, path string, o groth16.SetupOptions) (err error) {
@@ -131,7 +130,8 @@ func (f *sumsFlags) measure(ctx context.Context, r *SumsResult, shape shapes.Sha
 		return err
 	}
 	key, err := groth16.OpenProvingKey(path)
-	if err != nil {
+	switch {
+	case errors.Is(err, os.ErrNotExist):
 		r.Setup, err = measure(func() (err error) {
 			key, err = groth16.SetupFile(ctx, sys, path, o)
 			return err
@@ -139,6 +139,8 @@ func (f *sumsFlags) measure(ctx context.Context, r *SumsResult, shape shapes.Sha
 		if err != nil {
 			return err
 		}
+	case err != nil: // whatever it is, it is not ours to replace
+		return err
 	}
 	defer func() { err = errors.Join(err, key.Close()) }()
 	a, err := synth.AssignWitness(ctx, values, sys, synth.AssignConfig{})
