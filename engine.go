@@ -58,7 +58,7 @@ func New(cfg Config) (*Engine, error) {
 	}
 	e.dispatch.loaded = e.keys.list
 	if cfg.grows {
-		e.dispatch.widen = func(n int) { e.inFlight.Grow(n); e.urgent.Grow(n) }
+		e.dispatch.widen = func(n int) { e.inFlight.Grow(n); e.urgent.Grow(n); e.spare.widen(n) }
 	}
 	e.life, e.kill = context.WithCancel(context.Background())
 	return e, nil

@@ -15,11 +15,11 @@ import (
 // budget. Nothing is overwritten in between, because vanilla proofs and what follows from them are no secrets; the next
 // witness covers all of it.
 type witnessPool struct {
-	host  *pinning.Budget
-	limit int           // for one circuit
-	idle  time.Duration // how long an unused one is kept; nothing is kept unless positive
+	host *pinning.Budget
+	idle time.Duration // how long an unused one is kept; nothing is kept unless positive
 
 	mu     sync.Mutex
+	limit  int            // for one circuit
 	spare  []spareWitness // the longest unused first
 	bytes  int64
 	reused int64
@@ -71,6 +71,13 @@ func (p *witnessPool) put(key *keyEntry, asg *synth.Assignment, mem *pinning.Res
 		p.timer = time.AfterFunc(p.idle, p.expire)
 	}
 	return err
+}
+
+// widen lets it keep n of a circuit, if those were fewer: as many as may be in flight.
+func (p *witnessPool) widen(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.limit = max(p.limit, n)
 }
 
 // trim closes the longest unused until all that is kept and more bytes fit beside what is reserved.

@@ -221,7 +221,9 @@ func TestSpareWitnessesGiveWay(t *testing.T) {
 	require.NoError(t, err)
 	const size = 8 + 32 // a word of bits and a field element
 	host := pinning.NewBudget(4 * size)
-	p := &witnessPool{host: host, limit: 2, idle: time.Hour}
+	p := &witnessPool{host: host, limit: 1, idle: time.Hour}
+	p.widen(2)
+	p.widen(1)
 	keys := []*keyEntry{{system: sys}, {system: sys}}
 	put := func(key *keyEntry) {
 		mem, err := host.Reserve(ctx, size, "test")
