@@ -32,7 +32,7 @@ type options struct {
 func main() {
 	var o options
 	o.Register(flag.CommandLine)
-	flag.StringVar(&o.c1, "c1", "", "JSON `file` of SealCommitPhase1 (default: an embedded 2 KiB sector)")
+	flag.StringVar(&o.c1, "c1", "", "JSON `file` of SealCommitPhase1, bare or in the envelope {SectorNum, Phase1Out, SectorSize} (default: an embedded 2 KiB sector)")
 	flag.Int64Var(&o.sector, "sector", -1, "sector `number` to verify for, with -miner; without both the C1's own replica id is taken at its word")
 	flag.Int64Var(&o.miner, "miner", -1, "miner actor `id` to verify for, with -sector")
 	cli.Parse("C1 output of a sealed sector to verified proofs; without flags an embedded 2 KiB sector under a development key")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -50,6 +51,13 @@ func (o *options) fileSample() (*samples.Sample, error) {
 	c, err := porep.DecodeC1(b)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", o.c1, err)
+	}
+	if _, err := porep.DecodeEnvelope(b); err == nil { // the request gets an envelope of its own
+		var inner struct{ Phase1Out []byte }
+		if err := json.Unmarshal(b, &inner); err != nil {
+			return nil, fmt.Errorf("%s: %w", o.c1, err)
+		}
+		b = inner.Phase1Out
 	}
 	r, err := client.PoRep(b, uint64(c.Proof.Size()), o.miner, o.sector)
 	if err != nil {

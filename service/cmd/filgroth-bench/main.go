@@ -69,10 +69,10 @@ func (o *options) inputs(fs *flag.FlagSet) {
 	fs.StringVar(&o.kind, "kind", "porep", "porep, snap, wpost, winning (stress: several with commas)")
 	fs.StringVar(&o.size, "size", "2k", "sector size of simulated requests: 2k, 8m, 512m, 32g, 64g")
 	fs.BoolVar(&o.golden, "golden", false, "the golden request of a 2 KiB sector instead of a simulated one (the first job of a run)")
-	fs.StringVar(&o.c1, "c1", "", "JSON `file` of SealCommitPhase1 instead, with -sector and -miner")
+	fs.StringVar(&o.c1, "c1", "", "JSON `file` of SealCommitPhase1 instead, bare or in its envelope, with -sector and -miner")
 	fs.Uint64Var(&o.sector, "sector", 0, "sector `number` of -c1")
 	fs.Uint64Var(&o.miner, "miner", 0, "miner actor `id` of -c1")
-	fs.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixMicro()), "of the simulated requests; equal seeds give equal requests")
+	fs.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixMicro()), "of the simulated requests; equal seeds give equal requests (the default is the time)")
 	fs.StringVar(&o.verify, "verify", "", "verify proofs here too: under the parameter `folder` given, or dev for development keys")
 	fs.StringVar(&o.json, "json", "", "write the measurement to this `file`")
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/filgroth/filgroth/service/cuzkv1"
+	"github.com/filgroth/filgroth/service/internal/samples"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -127,6 +128,25 @@ func TestBatch(t *testing.T) {
 	_, err = bench(t, "single", "-addr", addr, "-kind", "porep", "-golden")
 	require.ErrorContains(t, err, "FAILED")
 	require.NotEmpty(t, d.requests)
+}
+
+// TestC1File: a C1 file goes out the same whether it comes bare or in an envelope.
+func TestC1File(t *testing.T) {
+	d, addr := start(t)
+	golden, err := samples.Golden("porep")
+	require.NoError(t, err)
+	var e struct{ Phase1Out []byte }
+	require.NoError(t, json.Unmarshal(golden.Request.VanillaProof, &e))
+	for name, content := range map[string][]byte{"bare": e.Phase1Out, "enveloped": golden.Request.VanillaProof} {
+		path := filepath.Join(t.TempDir(), name)
+		require.NoError(t, os.WriteFile(path, content, 0o600))
+		_, err := bench(t, "single", "-addr", addr, "-c1", path, "-sector", "1", "-miner", "1000")
+		require.NoError(t, err, name)
+	}
+	require.Len(t, d.requests, 2)
+	for id, r := range d.requests {
+		require.JSONEq(t, string(golden.Request.VanillaProof), string(r.VanillaProof), id)
+	}
 }
 
 // TestNobodyThere: a daemon that cannot be reached is an error that says so, not a busy one.
