@@ -35,7 +35,7 @@ type Config struct {
 	Backends []NamedBackend
 	// Retries is how often a partition that failed on a backend by a fault that may pass goes back to it before it is left
 	// to the others: a device that lost one kernel does the work again in a second, the CPU needs minutes for it. 0 is once,
-	// negative never. Wrong results, panics and what the backend cannot run (groth16.ErrUnavailable and the like) are not tried
+	// negative never, 100 the most. Wrong results, panics and what the backend cannot run (groth16.ErrUnavailable and the like) are not tried
 	// again there; an error with a method Transient() bool says so itself.
 	Retries int
 	// NoFallback makes a failure of all Backends an error instead of a run on the CPU.
