@@ -21,7 +21,7 @@ type Config struct {
 	// proving and verifying alike. Anyone can forge proofs under them. Never set it in production.
 	DevelopmentKeys bool
 	// CacheDir is where development keys are kept, and native copies of keys unless Prover.Key.CacheDir names another place;
-	// empty is filgroth in the user's cache directory.
+	// empty is filgroth in the user's cache directory. Where there is none either, nothing is kept, and development keys are an error.
 	CacheDir string
 	// NoNativeKeys turns the copies off that the CPU backend keeps of keys up to 4 GiB, in its own form, under CacheDir: a key
 	// of 1.1 GB opens in a quarter of a second instead of some four core-seconds. Prover.Key.CacheBytes bounds them.
@@ -150,10 +150,14 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.CacheDir == "" {
 		dir, err := os.UserCacheDir()
-		if err != nil {
-			dir = os.TempDir()
+		switch { // a folder of the system's for all users is no place for keys
+		case err == nil:
+			c.CacheDir = filepath.Join(dir, "filgroth")
+		case c.DevelopmentKeys:
+			return c, fmt.Errorf("%w: CacheDir is empty, and %w", ErrConfig, err)
+		default:
+			c.NoNativeKeys = true
 		}
-		c.CacheDir = filepath.Join(dir, "filgroth")
 	}
 	if c.PartitionsInFlight == 0 {
 		workers := 0

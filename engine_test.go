@@ -476,6 +476,20 @@ func TestBadC1(t *testing.T) {
 	require.ErrorAs(t, err, &fe)
 }
 
+// Without a cache directory of its own or the user's, an engine keeps no keys in a place that others can write to.
+func TestNoCacheDirectory(t *testing.T) {
+	for _, name := range []string{"HOME", "XDG_CACHE_HOME", "LocalAppData", "home"} {
+		t.Setenv(name, "")
+	}
+	_, err := New(Config{DevelopmentKeys: true})
+	require.ErrorIs(t, err, ErrConfig)
+	e, err := New(Config{Parameters: t.TempDir()})
+	require.NoError(t, err)
+	require.True(t, e.cfg.NoNativeKeys)
+	require.Empty(t, e.cfg.CacheDir)
+	require.NoError(t, e.Close())
+}
+
 func TestConfigValidate(t *testing.T) {
 	for _, c := range []Config{{WorkersPerBackend: -1}, {PartitionsInFlight: -1}, {HostMemory: -1}, {KeyMemory: -1}, {AgeingStep: -1},
 		{Threads: -1}, {NoFallback: true}, {Backends: []NamedBackend{{"cpu", testCPU()}}}, {Backends: []NamedBackend{{"x", nil}}},
