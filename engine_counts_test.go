@@ -98,11 +98,13 @@ func witnesses() int {
 	return 0
 }
 
-// sharing is a backend that likes to be given several circuits at a time, and counts them.
+// sharing is a backend that likes to be given several circuits at a time, and several calls; it counts the circuits of each.
 type sharing struct {
 	stepped
-	per int
+	per, inFlight int
 }
+
+func (s *sharing) CallsInFlight() int { return s.inFlight }
 
 func (s *sharing) Bind(ctx context.Context, sys *synth.System, k *groth16.ProvingKey, c groth16.Config) (groth16.Session, error) {
 	in, err := s.stepped.Bind(ctx, sys, k, c)
@@ -125,7 +127,7 @@ func (s *sharingSession) Sums(ctx context.Context, a []*synth.Assignment) ([]gro
 func TestCircuitsPerCall(t *testing.T) {
 	w := newSimWindow(t, 11) // six partitions
 	for _, x := range []struct{ given, likes, first, then int }{{0, 3, 1, 3}, {0, 0, 1, 1}, {2, 3, 2, 2}} {
-		b := &sharing{stepped{Backend: testCPU(), token: make(chan struct{})}, x.likes}
+		b := &sharing{stepped{Backend: testCPU(), token: make(chan struct{})}, x.likes, 1}
 		e := developer(t, func(c *Config) {
 			c.Backends, c.PartitionsInFlight, c.Prover.CircuitsPerCall = []NamedBackend{{"gpu0", b}}, 6, x.given
 		})
